@@ -1,0 +1,59 @@
+"""Every exception of recollect.
+
+RecollectError                      retryable = False
+├── InvalidInput (ValueError)       the caller asked for something that cannot be
+│   ├── BudgetError                 a budget nothing could fit
+│   ├── CandidateError              a candidate that cannot be read; says which line and field
+│   ├── ProfileError                a rank profile that makes no sense
+│   └── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
+├── NotFound (LookupError)          the memory or profile named is not there
+└── SignalMissing                   a profile needs evidence that is not there
+"""
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """Anything recollect refuses or fails at; catch this to catch all of them."""
+
+    retryable: ClassVar[bool] = False
+
+
+class InvalidInput(RecollectError, ValueError):
+    """The caller asked for something that cannot be; the message names it and the remedy."""
+
+
+class BudgetError(InvalidInput):
+    """A budget nothing could fit."""
+
+
+class CandidateError(InvalidInput):
+    """A candidate that cannot be read: `field` says where, `line` says which, if lines were read."""
+
+    def __init__(self, problem: str, *, field: str | None = None, line: int | None = None) -> None:
+        self.problem = problem
+        self.field = field
+        self.line = line
+        places = [f"line {line}"] if line is not None else []
+        places += [f"field {field!r}"] if field is not None else []
+        super().__init__(f"{', '.join(places)}: {problem}" if places else problem)
+
+    def at_line(self, line: int) -> "CandidateError":
+        """The same error, told with the line it was read from."""
+        return CandidateError(self.problem, field=self.field, line=line)
+
+
+class ProfileError(InvalidInput):
+    """A rank profile that makes no sense."""
+
+
+class SchemesDiffer(InvalidInput, TypeError):
+    """Scores of two profiles or moments were about to be mixed; `fuse` merges by rank instead."""
+
+
+class NotFound(RecollectError, LookupError):
+    """The memory or profile named is not there."""
+
+
+class SignalMissing(RecollectError):
+    """A profile needs evidence that is not there."""

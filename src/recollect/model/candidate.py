@@ -1,0 +1,66 @@
+"""Candidate: a memory brought up for ranking, with the evidence for it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.errors import CandidateError
+from recollect.model import limits
+from recollect.model.memory import Kind, Memory, MemoryId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What ranking may know of a memory; everything but the id may be unknown, which is `None`.
+
+    Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1).
+    `memory` is what a reader will be shown; ranking never looks at it.
+    """
+
+    id: MemoryId
+    kind: Kind | None = None
+    similarity: float | None = None
+    lexical: float | None = None
+    relevance: float | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    last_accessed_at: datetime | None = None
+    valid_from: datetime | None = None
+    importance: float | None = None
+    usefulness: float | None = None
+    confidence: float | None = None
+    salience: float | None = None
+    served: int | None = None
+    revisions: int | None = None
+    vector: tuple[float, ...] | None = None
+    memory: Memory | None = None
+
+    def __post_init__(self) -> None:
+        limits.an_id("id", self.id)
+        limits.a_cosine("similarity", self.similarity)
+        for field in SHARES:
+            limits.a_share(field, getattr(self, field))
+        for field in MOMENTS:
+            limits.a_moment(field, getattr(self, field))
+        for field in COUNTS:
+            limits.a_count(field, getattr(self, field))
+        limits.a_vector("vector", self.vector)
+        if self.memory is not None and self.memory.id != self.id:
+            raise CandidateError(
+                f"shows the memory {self.memory.id!r}, but is the candidate {self.id!r}",
+                field="memory",
+            )
+
+    @property
+    def questioned(self) -> bool:
+        """Whether a question left any evidence here."""
+        return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
+
+
+SHARES = ("lexical", "relevance", "importance", "usefulness", "confidence", "salience")
+"""The fields that are numbers within 0..1."""
+
+COUNTS = ("served", "revisions")
+"""The fields that count."""
+
+MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
+"""The fields that are dates."""

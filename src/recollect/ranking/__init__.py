@@ -1,0 +1,1 @@
+"""Candidates + profile + moment → ranking. Arithmetic: no clock, no store, no randomness."""

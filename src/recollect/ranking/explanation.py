@@ -1,0 +1,52 @@
+"""Explanation: the score as the sum and product it is."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one signal said, and what that was worth."""
+
+    signal: str
+    value: float
+    weight: float
+    assumed: bool = False
+    """The signal had no evidence; the profile supplied the value."""
+    note: str | None = None
+
+    @property
+    def points(self) -> float:
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What one factor said, and what it multiplied the sum by: floor + (1 - floor) × value."""
+
+    factor: str
+    value: float
+    floor: float
+    assumed: bool = False
+    note: str | None = None
+
+    @property
+    def times(self) -> float:
+        return self.floor + (1.0 - self.floor) * self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Parts that add up, and scales that multiply the sum. There is no other way to a score."""
+
+    parts: tuple[Part, ...]
+    scales: tuple[Scale, ...] = ()
+
+    @property
+    def base(self) -> float:
+        """The sum of the parts; at most 1, for weights may add up to a hair more."""
+        return min(math.fsum(part.points for part in self.parts), 1.0)
+
+    @property
+    def score(self) -> float:
+        return self.base * math.prod((scale.times for scale in self.scales), start=1.0)

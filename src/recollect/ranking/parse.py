@@ -1,0 +1,251 @@
+"""A profile as written in TOML → Profile, or why not; and back, so that one can be overridden."""
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+
+from recollect.errors import ProfileError
+from recollect.model.memory import Kind
+from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.quantities import Clock
+from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
+from recollect.ranking.signals import SIGNALS, Signal
+
+Document = Mapping[str, Any]
+"""A profile as TOML has it: tables, texts and numbers."""
+
+UNITS = {
+    "w": timedelta(weeks=1),
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+}
+DURATION = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(UNITS)}])")
+Choice = TypeVar("Choice", bound=StrEnum)
+KEYS = ("about", "version", "question", "min_score", "max_items", "terms", "factors", "gates")
+
+
+def parse(text: str, *, name: str) -> Profile:
+    """The profile that a TOML text describes."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"profile {name!r} is not TOML: {error}") from error
+    return build(document, name=name)
+
+
+def build(document: Document, *, name: str) -> Profile:
+    """The profile that a parsed document describes."""
+    try:
+        parts = _read(document)
+    except ProfileError as error:
+        raise ProfileError(f"profile {name!r}: {error}") from error
+    return Profile(name=name, **parts)
+
+
+def override(profile: Profile, changes: Document) -> Profile:
+    """The profile with some of its keys changed, checked like any other; `None` removes a key.
+
+    Its version says that it was changed, and how: equal changes give equal versions.
+    """
+    document = describe(profile)
+    merged = _merge(document, changes)
+    if merged == document:
+        return profile
+    digest = hashlib.sha256(json.dumps(merged, sort_keys=True).encode()).hexdigest()
+    return build({**merged, "version": f"{profile.version}+{digest[:8]}"}, name=profile.name)
+
+
+def describe(profile: Profile) -> dict[str, Any]:
+    """The profile as a document that builds it again; every option is spelled out."""
+    document: dict[str, Any] = {"about": profile.about, "version": profile.version}
+    document["question"] = profile.question.value
+    document["min_score"] = profile.min_score
+    if profile.max_items is not None:
+        document["max_items"] = profile.max_items
+    document["terms"] = {t.signal.name: _describe_use(t, weight=t.weight) for t in profile.terms}
+    document["factors"] = {f.signal.name: _describe_use(f, floor=f.floor) for f in profile.factors}
+    document["gates"] = {gate.signal.name: gate.at_least for gate in profile.gates}
+    return document
+
+
+def _read(document: Document) -> dict[str, Any]:
+    _known(document, KEYS, "key")
+    terms = {key: _term(key, value) for key, value in _table(document, "terms").items()}
+    factors = {key: _factor(key, value) for key, value in _table(document, "factors").items()}
+    uses: Mapping[str, Term | Factor] = {**terms, **factors}
+    gates = [_gate(key, value, uses) for key, value in _table(document, "gates").items()]
+    max_items = document.get("max_items")
+    return {
+        "version": _text(document.get("version", ""), "version"),
+        "about": _text(document.get("about", ""), "about"),
+        "terms": tuple(terms.values()),
+        "factors": tuple(factors.values()),
+        "gates": tuple(gates),
+        "question": _choice(Question, document.get("question", "optional"), "question"),
+        "min_score": _number(document.get("min_score", 0.0), "min_score"),
+        "max_items": None if max_items is None else _whole(max_items, "max_items"),
+    }
+
+
+def _term(key: str, value: object) -> Term:
+    options = dict(_as_table(value, f"terms.{key}"))
+    if "weight" not in options:
+        raise ProfileError(f"terms.{key} has no weight")
+    weight = _number(options.pop("weight"), f"terms.{key}.weight")
+    missing = _missing(options, f"terms.{key}")
+    return Term(_signal(key, options, f"terms.{key}"), weight, missing)
+
+
+def _factor(key: str, value: object) -> Factor:
+    options = dict(_as_table(value, f"factors.{key}"))
+    floor = _number(options.pop("floor", 0.0), f"factors.{key}.floor")
+    missing = _missing(options, f"factors.{key}")
+    return Factor(_signal(key, options, f"factors.{key}"), floor, missing)
+
+
+def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
+    signal = uses[key].signal if key in uses else _signal(key, {}, f"gates.{key}")
+    if isinstance(signal, SetSignal):
+        raise ProfileError(f"gates.{key}: it looks at those that passed the gates, so it cannot be one")
+    return Gate(signal, _number(value, f"gates.{key}"))
+
+
+def _missing(options: dict[str, Any], where: str) -> float | None:
+    return _number(options.pop("missing"), f"{where}.missing") if "missing" in options else None
+
+
+def _signal(key: str, options: Document, where: str) -> Signal | SetSignal:
+    _known([key], REGISTRY, "signal")
+    make = REGISTRY[key]
+    hints = get_type_hints(make)
+    _known(options, [name for name in hints if _is_option(hints[name])], f"option of {where}")
+    values = {name: _option(hints[name], value, f"{where}.{name}") for name, value in options.items()}
+    try:
+        return make(**values)
+    except ProfileError as error:
+        raise ProfileError(f"{where}: {error}") from error
+
+
+def _is_option(hint: Any) -> bool:
+    """A signal's name and other fixed parts are class variables; its options are not."""
+    return get_origin(hint) is not ClassVar
+
+
+def _option(hint: Any, value: object, where: str) -> object:
+    """The value as the option's type has it; an option that may be left out is of the type it has if not."""
+    alternatives = [part for part in get_args(hint) if part in OPTIONS]
+    return OPTIONS[hint if hint in OPTIONS else alternatives[0]](value, where)
+
+
+def _describe_use(use: Term | Factor, **own: float) -> dict[str, Any]:
+    described: dict[str, Any] = dict(own)
+    if use.missing is not None:
+        described["missing"] = use.missing
+    for name, hint in get_type_hints(type(use.signal)).items():
+        value = getattr(use.signal, name)
+        if _is_option(hint) and value is not None:
+            described[name] = _describe_option(value)
+    return described
+
+
+def _describe_option(value: object) -> object:
+    match value:
+        case timedelta():
+            return f"{value / UNITS['d']!r}d"
+        case StrEnum():
+            return value.value
+        case Mapping():
+            return {kind.value: priority for kind, priority in value.items()}
+        case _:
+            return value
+
+
+def _merge(document: Document, changes: Document) -> dict[str, Any]:
+    merged = dict(document)
+    for key, value in changes.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _known(keys: Iterable[str], known: Iterable[str], what: str) -> None:
+    for key in keys:
+        if key not in (names := sorted(known)):
+            raise ProfileError(f"{key!r} is no {what}; known are {', '.join(names) or 'none'}")
+
+
+def _table(document: Document, key: str) -> Document:
+    return _as_table(document.get(key, {}), key)
+
+
+def _as_table(value: object, where: str) -> Document:
+    if not isinstance(value, Mapping):
+        raise ProfileError(f"{where} is {value!r}; write a table, such as {{ weight = 0.5 }}")
+    return value
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise ProfileError(f"{where} is {value!r}; write a text")
+    return value
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ProfileError(f"{where} is {value!r}; write a number")
+    return float(value)
+
+
+def _whole(value: object, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ProfileError(f"{where} is {value!r}; write a whole number")
+    return value
+
+
+def _duration(value: object, where: str) -> timedelta:
+    written = DURATION.fullmatch(value) if isinstance(value, str) else None
+    if written is None:
+        raise ProfileError(f"{where} is {value!r}; write a duration such as '14d', '36h' or '2w'")
+    try:
+        return float(written[1]) * UNITS[written[2]]
+    except OverflowError as error:
+        raise ProfileError(f"{where} is {value!r}, which is too long") from error
+
+
+def _choice(choices: type[Choice], value: object, where: str) -> Choice:
+    known = {choice.value: choice for choice in choices}
+    if not isinstance(value, str) or value not in known:
+        raise ProfileError(f"{where} is {value!r}; choose one of {', '.join(known)}")
+    return known[value]
+
+
+def _priorities(value: object, where: str) -> Mapping[Kind, float]:
+    table = _as_table(value, where)
+    return {
+        _choice(Kind, kind, where): _number(priority, f"{where}.{kind}") for kind, priority in table.items()
+    }
+
+
+REGISTRY: Mapping[str, Callable[..., Signal | SetSignal]] = {**SIGNALS, **SET_SIGNALS}
+"""Every signal of either sort, by name."""
+
+OPTIONS: Mapping[Any, Callable[[object, str], object]] = {
+    float: _number,
+    int: _whole,
+    timedelta: _duration,
+    Clock: partial(_choice, Clock),
+    Mapping[Kind, float]: _priorities,
+}
+"""How each type of option is read from TOML."""

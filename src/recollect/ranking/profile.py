@@ -1,0 +1,146 @@
+"""Profile: what "good" means for one purpose, as terms, factors and gates."""
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.errors import ProfileError
+from recollect.ranking.set_signals import SetSignal
+from recollect.ranking.signals import EVIDENCE, Relevance, Signal
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+WEIGHT_TOLERANCE = 1e-9
+
+
+class Question(StrEnum):
+    """Whether a profile is about a question."""
+
+    NEEDED = "needed"
+    OPTIONAL = "optional"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A share of the score. Without `missing`, a candidate must have the evidence."""
+
+    signal: Signal | SetSignal
+    weight: float
+    missing: float | None = None
+
+    def __post_init__(self) -> None:
+        _share(f"the weight of {self.signal.name}", self.weight)
+        _share(f"{self.signal.name}: missing", self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A multiplier of the whole, never below `floor` and never above 1."""
+
+    signal: Signal | SetSignal
+    floor: float = 0.0
+    missing: float | None = None
+
+    def __post_init__(self) -> None:
+        _share(f"the floor of {self.signal.name}", self.floor)
+        _share(f"{self.signal.name}: missing", self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a candidate needs before it is scored: the evidence, and at least this much of it."""
+
+    signal: Signal
+    at_least: float
+
+    def __post_init__(self) -> None:
+        _share(f"the gate {self.signal.name}", self.at_least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The terms, factors and gates for one purpose; one that makes no sense cannot exist."""
+
+    name: str
+    version: str
+    about: str
+    terms: tuple[Term, ...]
+    factors: tuple[Factor, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    question: Question = Question.OPTIONAL
+    min_score: float = 0.0
+    max_items: int | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            self._check()
+        except ProfileError as error:
+            raise ProfileError(f"profile {self.name!r}: {error}") from error
+
+    @property
+    def uses(self) -> tuple[Term | Factor, ...]:
+        """The terms and factors, which make the score."""
+        return (*self.terms, *self.factors)
+
+    def _check(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ProfileError("a name has small letters, digits and single hyphens")
+        if not self.version.strip() or not self.about.strip():
+            raise ProfileError("it needs a version and an `about` that says what it is for")
+        self._check_weights()
+        self._check_question()
+        _share("min_score", self.min_score)
+        if self.max_items is not None and self.max_items < 1:
+            raise ProfileError(f"max_items is {self.max_items!r}; give at least 1, or leave it out")
+
+    def _check_weights(self) -> None:
+        total = math.fsum(term.weight for term in self.terms)
+        if not abs(total - 1.0) <= WEIGHT_TOLERANCE:
+            raise ProfileError(f"the weights add up to {total:.10g}, not 1")
+        names = [use.signal.name for use in self.uses]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ProfileError(f"{', '.join(twice)} is used twice; a signal has one opinion")
+        if {"frequency", "rarity"} <= set(names):
+            raise ProfileError("frequency and rarity read the same count, one as a merit, one as a fault")
+
+    def _check_question(self) -> None:
+        weighty = {term.signal.name for term in self.terms if term.weight > 0.0}
+        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self.gates)
+        reads = EVIDENCE & {*weighty, *(use.signal.name for use in shaping)}
+        if self.question is Question.NEEDED and not reads:
+            raise ProfileError("it needs a question, but no signal of it reads what a question brings")
+        if self.question is Question.REFUSED and reads:
+            raise ProfileError(f"it takes no question, but {', '.join(sorted(reads))} reads one")
+
+    @property
+    def set_signals(self) -> tuple[SetSignal, ...]:
+        """The signals that look at all candidates at once; with one, no bound can replace looking."""
+        return tuple(use.signal for use in self.uses if isinstance(use.signal, SetSignal))
+
+    @property
+    def pointwise(self) -> tuple[Signal, ...]:
+        """The signals that look at one candidate, the gates' among them."""
+        scoring = [use.signal for use in self.uses if not isinstance(use.signal, SetSignal)]
+        return (*scoring, *(gate.signal for gate in self.gates))
+
+    @property
+    def relevance(self) -> Relevance:
+        """The relevance this profile goes by, for what looks at relevance beside the score."""
+        stated = [signal for signal in self.pointwise if isinstance(signal, Relevance)]
+        return stated[0] if stated else Relevance()
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """Every field of a candidate that scoring reads; set signals may read others beside."""
+        return frozenset(field for signal in self.pointwise for field in signal.quantity.fields)
+
+    def weight(self, signal: str) -> float:
+        """The weight of the term named, 0 if there is none."""
+        return math.fsum(term.weight for term in self.terms if term.signal.name == signal)
+
+
+def _share(what: str, value: float | None) -> None:
+    if value is not None and not 0.0 <= value <= 1.0:
+        raise ProfileError(f"{what} is {value!r}, not within 0..1")

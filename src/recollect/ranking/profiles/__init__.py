@@ -1,0 +1,28 @@
+"""The built-in profiles: one TOML file each, read when the package is imported and refused if broken.
+
+Reading them is part of loading the code, as importing a module is; it is the one file access of a pure layer.
+"""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+from recollect.errors import NotFound
+from recollect.ranking.parse import parse
+from recollect.ranking.profile import Profile
+
+TEXTS: Mapping[str, str] = {
+    file.name.removesuffix(".toml"): file.read_text(encoding="utf-8")
+    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name)
+    if file.name.endswith(".toml")
+}
+"""Every built-in profile as written, by name."""
+
+BUILT_IN: Mapping[str, Profile] = {name: parse(text, name=name) for name, text in TEXTS.items()}
+"""Every built-in profile by name."""
+
+
+def built_in(name: str) -> Profile:
+    """The built-in profile of that name."""
+    if name not in BUILT_IN:
+        raise NotFound(f"no profile is called {name!r}; built in are {', '.join(BUILT_IN)}")
+    return BUILT_IN[name]

@@ -1,0 +1,119 @@
+"""Quantities: what a signal reads of one candidate, before its curve."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind
+from recollect.ranking.fusion import Either
+
+DAY = timedelta(days=1)
+
+
+class Clock(StrEnum):
+    """From which date a memory's age is counted."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    ACCESSED = "accessed"
+    REFERENCED = "referenced"
+    CURRENT = "current"
+
+
+DATES: Mapping[Clock, tuple[tuple[str, ...], ...]] = {
+    Clock.CREATED: (("created_at",),),
+    Clock.UPDATED: (("updated_at",), ("created_at",)),
+    Clock.ACCESSED: (("last_accessed_at",), ("created_at",)),
+    Clock.REFERENCED: (("created_at", "last_accessed_at"),),
+    Clock.CURRENT: (("valid_from",), ("created_at", "updated_at")),
+}
+"""For each clock the fields it goes by: the later of the first group, or else of the second."""
+
+
+def date(candidate: Candidate, clock: Clock) -> datetime | None:
+    """The date that `clock` goes by, or `None` where the candidate has none of its dates."""
+    for group in DATES[clock]:
+        moments: list[datetime | None] = [getattr(candidate, field) for field in group]
+        known = [moment for moment in moments if moment is not None]
+        if known:
+            return max(known)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number the candidate carries."""
+
+    field: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.field,)
+
+    def __call__(self, candidate: Candidate, at: datetime) -> float | None:
+        value: float | None = getattr(candidate, self.field)
+        return value
+
+    def remark(self, candidate: Candidate, at: datetime) -> str | None:
+        value = self(candidate, at)
+        return None if value is None or value >= 0.0 else f"{value:g} counts as 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Days since a date of the candidate; the future counts as now."""
+
+    clock: Clock
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(field for group in DATES[self.clock] for field in group)
+
+    def __call__(self, candidate: Candidate, at: datetime) -> float | None:
+        since = date(candidate, self.clock)
+        return None if since is None else max((at - since) / DAY, 0.0)
+
+    def remark(self, candidate: Candidate, at: datetime) -> str | None:
+        since = date(candidate, self.clock)
+        return None if since is None or since <= at else "dated in the future: counts as new"
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """The evidence of all arms as one number."""
+
+    rule: Either
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return ("relevance", *self.rule.arms)
+
+    def __call__(self, candidate: Candidate, at: datetime) -> float | None:
+        return self.rule(candidate)
+
+    def remark(self, candidate: Candidate, at: datetime) -> str | None:
+        silent = () if candidate.relevance is not None else self.rule.silent(candidate)
+        return f"no {' or '.join(silent)} evidence: counts as 0" if silent else None
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """What the candidate's kind is worth."""
+
+    priorities: Mapping[Kind, float]
+    otherwise: float
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return ("kind",)
+
+    def __call__(self, candidate: Candidate, at: datetime) -> float | None:
+        return None if candidate.kind is None else self.priorities.get(candidate.kind, self.otherwise)
+
+    def remark(self, candidate: Candidate, at: datetime) -> str | None:
+        return None
+
+
+Quantity = Stated | Age | Fused | Priority

@@ -1,0 +1,132 @@
+"""Ranking: scored candidates, best first, that belong to one profile and one moment."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import overload
+
+from recollect.errors import InvalidInput, SchemesDiffer
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Memory, MemoryId
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What a score is relative to: the profile, down to its last number, and the moment."""
+
+    profile: Profile
+    at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.profile.name} {self.profile.version} at {self.at.isoformat()}"
+
+
+class Score(float):
+    """A number within 0..1 that compares with plain numbers and with scores of its own scheme only."""
+
+    __slots__ = ("scheme",)
+    scheme: Scheme
+
+    def __new__(cls, value: float, scheme: Scheme) -> "Score":
+        score = super().__new__(cls, value)
+        score.scheme = scheme
+        return score
+
+    def __reduce__(self) -> tuple[type["Score"], tuple[float, Scheme]]:
+        return Score, (float(self), self.scheme)
+
+    def _same_scheme(self, other: object) -> None:
+        if isinstance(other, Score) and other.scheme != self.scheme:
+            raise SchemesDiffer(
+                f"a score of {self.scheme} does not compare with one of {other.scheme}; "
+                "merge their rankings with recollect.fuse"
+            )
+
+    def __lt__(self, other: float) -> bool:
+        self._same_scheme(other)
+        return super().__lt__(other)
+
+    def __le__(self, other: float) -> bool:
+        self._same_scheme(other)
+        return super().__le__(other)
+
+    def __gt__(self, other: float) -> bool:
+        self._same_scheme(other)
+        return super().__gt__(other)
+
+    def __ge__(self, other: float) -> bool:
+        self._same_scheme(other)
+        return super().__ge__(other)
+
+    def __eq__(self, other: object) -> bool:
+        self._same_scheme(other)
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = float.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate with its explanation, and the score that the explanation gives."""
+
+    candidate: Candidate
+    explanation: Explanation
+    score: Score
+
+    @classmethod
+    def of(cls, candidate: Candidate, explanation: Explanation, scheme: Scheme) -> "Scored":
+        return cls(candidate, explanation, Score(explanation.score, scheme))
+
+    @property
+    def id(self) -> MemoryId:
+        return self.candidate.id
+
+    @property
+    def memory(self) -> Memory:
+        """The memory as a reader is shown it; refused where the candidate was ranked without one."""
+        if self.candidate.memory is None:
+            raise InvalidInput(f"candidate {self.id!r} was ranked without its memory, so it has no text")
+        return self.candidate.memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Candidates best first: by score, then by id.
+
+    `excluded` counts what is not in it, by reason: "gate:relevance", "min_score", "limit".
+    """
+
+    scheme: Scheme
+    scored: tuple[Scored, ...]
+    excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+    exact: bool = True
+
+    @property
+    def profile(self) -> str:
+        return self.scheme.profile.name
+
+    @property
+    def version(self) -> str:
+        return self.scheme.profile.version
+
+    @property
+    def at(self) -> datetime:
+        return self.scheme.at
+
+    def __iter__(self) -> Iterator[Scored]:
+        return iter(self.scored)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    @overload
+    def __getitem__(self, index: int) -> Scored: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Scored, ...]: ...
+    def __getitem__(self, index: int | slice) -> Scored | tuple[Scored, ...]:
+        return self.scored[index]

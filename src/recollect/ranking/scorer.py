@@ -1,0 +1,143 @@
+"""The scorer, in plain Python: the oracle that every other engine is measured against."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.errors import InvalidInput, SignalMissing
+from recollect.model import limits
+from recollect.model.candidate import Candidate
+from recollect.model.memory import MemoryId
+from recollect.ranking.explanation import Explanation, Part, Scale
+from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.result import Ranking, Scheme, Scored
+from recollect.ranking.set_signals import Given, SetSignal
+from recollect.ranking.signals import read
+
+SetEvidence = Mapping[str, Given]
+"""What the set signals found for one candidate, by signal."""
+
+NO_EVIDENCE: SetEvidence = {}
+UNKNOWN = Given(None)
+
+
+def rank(
+    candidates: Iterable[Candidate],
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None = None,
+    asked: bool = False,
+) -> Ranking:
+    """Every candidate that passes the gates, best first; `limit` keeps the best few.
+
+    `asked` says that there was a question, even one that found nothing anywhere.
+    """
+    pool = list(candidates)
+    check(at, limit)
+    check_question(profile, asked=asked, found=not pool or any(c.questioned for c in pool))
+    limits.unique_ids([candidate.id for candidate in pool])
+
+    scheme = Scheme(profile, at)
+    excluded: Counter[str] = Counter()
+    eligible: list[Candidate] = []
+    for candidate in pool:
+        gate = closed_gate(candidate, profile, at)
+        if gate is None:
+            eligible.append(candidate)
+        else:
+            excluded[f"gate:{gate.signal.name}"] += 1
+    given = gather(eligible, profile, at)
+    scored = [Scored.of(c, explain(c, profile, at, given.get(c.id, NO_EVIDENCE)), scheme) for c in eligible]
+    passed = [one for one in scored if float(one.score) >= profile.min_score]
+    passed.sort(key=lambda one: (-one.score, one.id))
+    kept = passed if limit is None else passed[:limit]
+    excluded["min_score"] = len(scored) - len(passed)
+    excluded["limit"] = len(passed) - len(kept)
+    return Ranking(scheme=scheme, scored=tuple(kept), excluded=dict(+excluded))
+
+
+def explain(
+    candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE
+) -> Explanation:
+    """The candidate's score as its parts and scales, whether or not a gate would let it in."""
+    parts = tuple(_part(term, candidate, at, given) for term in profile.terms)
+    scales = tuple(_scale(factor, candidate, at, given) for factor in profile.factors)
+    return Explanation(parts, scales)
+
+
+def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | None:
+    """The first gate that keeps the candidate out: no evidence, or too little of it."""
+    return next((gate for gate in profile.gates if not passes(gate, candidate, at)), None)
+
+
+def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
+    """Whether the candidate has the evidence the gate asks for, and enough of it."""
+    value = read(gate.signal, candidate, at)
+    return value is not None and value >= gate.at_least
+
+
+def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Mapping[MemoryId, SetEvidence]:
+    """What the profile's set signals find among these candidates, for each of them."""
+    if not profile.set_signals:
+        return {}
+    from recollect.ranking.gathering import evidence, gather_sets  # NumPy, only where it is needed
+    from recollect.ranking.table import Table
+
+    sets = gather_sets(Table.of(candidates), profile, at)
+    return {candidate.id: evidence(sets, row) for row, candidate in enumerate(candidates)}
+
+
+def check(at: datetime, limit: int | None) -> None:
+    """Refuse a moment that is none, and a limit that keeps nothing."""
+    limits.a_moment("at", at)
+    if limit is not None and limit < 1:
+        raise InvalidInput(f"limit is {limit!r}; give at least 1, or leave it out")
+
+
+def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
+    """Refuse to rank without a question what is about one, and the reverse."""
+    if asked and profile.question is Question.REFUSED:
+        raise InvalidInput(f"profile {profile.name!r} takes no question; it is for a brief")
+    if profile.question is Question.NEEDED and not asked and not found:
+        raise SignalMissing(
+            f"profile {profile.name!r} needs a question, but no candidate has similarity, lexical or "
+            "relevance; bring evidence, or use a profile that takes no question, such as 'session'"
+        )
+
+
+def _part(term: Term, candidate: Candidate, at: datetime, given: SetEvidence) -> Part:
+    opinion = _opinion(term, candidate, at, given)
+    return Part(term.signal.name, opinion.value, term.weight, opinion.assumed, opinion.note)
+
+
+def _scale(factor: Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> Scale:
+    opinion = _opinion(factor, candidate, at, given)
+    return Scale(factor.signal.name, opinion.value, factor.floor, opinion.assumed, opinion.note)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opinion:
+    """What a signal said, or what the profile says its silence is worth."""
+
+    value: float
+    assumed: bool
+    note: str | None
+
+
+def _opinion(use: Term | Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> _Opinion:
+    name = use.signal.name
+    if isinstance(use.signal, SetSignal):
+        found = given.get(name, UNKNOWN)
+        value, note = found.value, found.note
+    else:
+        value, note = read(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
+    if value is not None:
+        return _Opinion(value, assumed=False, note=note)
+    if use.missing is None:
+        raise SignalMissing(
+            f"candidate {candidate.id!r} has no evidence for {name}, and the profile does not say what "
+            f"that is worth; give the candidate a value, or the profile `{name}.missing`"
+        )
+    return _Opinion(use.missing, assumed=True, note=note)

@@ -1,0 +1,248 @@
+"""The pointwise signals and their registry: one opinion each about one candidate at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import ClassVar, Protocol
+
+from recollect.errors import ProfileError
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind
+from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
+from recollect.ranking.fusion import Either
+from recollect.ranking.quantities import DAY, Age, Clock, Fused, Priority, Quantity, Stated
+
+
+class Signal(Protocol):
+    """One opinion about one candidate: a quantity read off it, and the curve that makes it 0..1.
+
+    A signal is a frozen dataclass; its fields are the options a profile may set. That it is data, and not
+    code, is what lets other engines compile it.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def quantity(self) -> Quantity: ...
+
+    @property
+    def curve(self) -> Curve: ...
+
+
+def read(signal: Signal, candidate: Candidate, at: datetime) -> float | None:
+    """What the signal says of the candidate: 0 worst, 1 best, `None` without evidence."""
+    quantity = signal.quantity(candidate, at)
+    return None if quantity is None else signal.curve(quantity)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """How well the memory answers the question, all arms together."""
+
+    name: ClassVar[str] = "relevance"
+    lexical_strength: int = 3
+
+    def __post_init__(self) -> None:
+        _ = self.quantity
+
+    @property
+    def quantity(self) -> Quantity:
+        return Fused(Either(self.lexical_strength))
+
+    @property
+    def curve(self) -> Curve:
+        return Clamp()
+
+
+class _Plain:
+    """A signal that is a number of the candidate's own, under the signal's name."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    @property
+    def quantity(self) -> Quantity:
+        return Stated(self.name)
+
+    @property
+    def curve(self) -> Curve:
+        return Clamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity(_Plain):
+    """How near the memory's vector is to the question's: the cosine, at least 0."""
+
+    name: ClassVar[str] = "similarity"
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical(_Plain):
+    """How much of the question's words the memory has."""
+
+    name: ClassVar[str] = "lexical"
+
+
+@dataclass(frozen=True, slots=True)
+class Importance(_Plain):
+    """How much someone says the memory matters."""
+
+    name: ClassVar[str] = "importance"
+
+
+@dataclass(frozen=True, slots=True)
+class Usefulness(_Plain):
+    """How often the memory helped, of the times someone said."""
+
+    name: ClassVar[str] = "usefulness"
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence(_Plain):
+    """How sure the writer was that it is so."""
+
+    name: ClassVar[str] = "confidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Salience(_Plain):
+    """How much the memory stood out when it was written."""
+
+    name: ClassVar[str] = "salience"
+
+
+@dataclass(frozen=True, slots=True)
+class Recency:
+    """How fresh the memory is, by one of its dates; a half-life, or a rate taken literally."""
+
+    name: ClassVar[str] = "recency"
+    clock: Clock = Clock.CREATED
+    half_life: timedelta | None = None
+    rate_per_day: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.half_life is None) == (self.rate_per_day is None):
+            raise ProfileError("recency fades by half_life or by rate_per_day; give one of the two")
+        _ = self.curve
+
+    @property
+    def quantity(self) -> Quantity:
+        return Age(self.clock)
+
+    @property
+    def curve(self) -> Curve:
+        if self.half_life is not None:
+            return HalfLife(self.half_life / DAY)
+        return Decay(self.rate_per_day or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency:
+    """How often the memory was served, as a sign of its worth; full at the cap."""
+
+    name: ClassVar[str] = "frequency"
+    cap: float = 50.0
+
+    def __post_init__(self) -> None:
+        _ = self.curve
+
+    @property
+    def quantity(self) -> Quantity:
+        return Stated("served")
+
+    @property
+    def curve(self) -> Curve:
+        return Saturating(self.cap)
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """How seldom the memory was served, so that others get their turn; 1 when never."""
+
+    name: ClassVar[str] = "rarity"
+    rate: float = 0.15
+
+    def __post_init__(self) -> None:
+        _ = self.curve
+
+    @property
+    def quantity(self) -> Quantity:
+        return Stated("served")
+
+    @property
+    def curve(self) -> Curve:
+        return Diminishing(self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """How often the memory was restated; full at the cap."""
+
+    name: ClassVar[str] = "revisions"
+    cap: float = 10.0
+
+    def __post_init__(self) -> None:
+        _ = self.curve
+
+    @property
+    def quantity(self) -> Quantity:
+        return Stated("revisions")
+
+    @property
+    def curve(self) -> Curve:
+        return Saturating(self.cap)
+
+
+PRIORITIES: Mapping[Kind, float] = {
+    Kind.PROFILE: 1.0,
+    Kind.PREFERENCE: 0.9,
+    Kind.DECISION: 0.7,
+    Kind.PATTERN: 0.6,
+    Kind.DISCOVERY: 0.5,
+    Kind.SUMMARY: 0.3,
+}
+"""How much a session's start wants each kind (seed 003)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindPriority:
+    """What the memory's kind is worth, by a table."""
+
+    name: ClassVar[str] = "kind"
+    priorities: Mapping[Kind, float] = field(default_factory=lambda: PRIORITIES)
+    otherwise: float = 0.5
+
+    def __post_init__(self) -> None:
+        for priority in (*self.priorities.values(), self.otherwise):
+            if not 0.0 <= priority <= 1.0:
+                raise ProfileError(f"a priority of {priority!r} is not within 0..1")
+
+    @property
+    def quantity(self) -> Quantity:
+        return Priority(self.priorities, self.otherwise)
+
+    @property
+    def curve(self) -> Curve:
+        return Clamp()
+
+
+EVIDENCE = frozenset({Relevance.name, Similarity.name, Lexical.name})
+"""The signals that only a question can feed."""
+
+_SIGNALS: tuple[type[Signal], ...] = (
+    Confidence,
+    Frequency,
+    Importance,
+    KindPriority,
+    Lexical,
+    Rarity,
+    Recency,
+    Relevance,
+    Revisions,
+    Salience,
+    Similarity,
+    Usefulness,
+)
+
+SIGNALS: Mapping[str, type[Signal]] = {signal.name: signal for signal in _SIGNALS}
+"""Every pointwise signal by its name in a profile."""
