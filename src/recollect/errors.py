@@ -3,7 +3,7 @@
 RecollectError                      retryable = False
 ├── InvalidInput (ValueError)       the caller asked for something that cannot be
 │   ├── BudgetError                 a budget nothing could fit
-│   ├── CandidateError              a candidate that cannot be read; says which line and field
+│   ├── FieldError                  a value that cannot be; says which field, and which line
 │   ├── ProfileError                a rank profile that makes no sense
 │   └── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
 ├── NotFound (LookupError)          the memory or profile named is not there
@@ -27,8 +27,8 @@ class BudgetError(InvalidInput):
     """A budget nothing could fit."""
 
 
-class CandidateError(InvalidInput):
-    """A candidate that cannot be read: `field` says where, `line` says which, if lines were read."""
+class FieldError(InvalidInput):
+    """A value that cannot be: `field` says which, and `line` where, if lines were read."""
 
     def __init__(self, problem: str, *, field: str | None = None, line: int | None = None) -> None:
         self.problem = problem
@@ -38,9 +38,9 @@ class CandidateError(InvalidInput):
         places += [f"field {field!r}"] if field is not None else []
         super().__init__(f"{', '.join(places)}: {problem}" if places else problem)
 
-    def at_line(self, line: int) -> "CandidateError":
+    def at_line(self, line: int) -> "FieldError":
         """The same error, told with the line it was read from."""
-        return CandidateError(self.problem, field=self.field, line=line)
+        return FieldError(self.problem, field=self.field, line=line)
 
 
 class ProfileError(InvalidInput):

@@ -1,9 +1,11 @@
 """Candidate: a memory brought up for ranking, with the evidence for it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from recollect.errors import CandidateError
+from recollect.errors import FieldError
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId
 
@@ -13,7 +15,7 @@ class Candidate:
     """What ranking may know of a memory; everything but the id may be unknown, which is `None`.
 
     Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1).
-    `memory` is what a reader will be shown; ranking never looks at it.
+    `memory` is what a reader will be shown; ranking never looks at it. Dates are kept in UTC.
     """
 
     id: MemoryId
@@ -36,16 +38,12 @@ class Candidate:
 
     def __post_init__(self) -> None:
         limits.an_id("id", self.id)
-        limits.a_cosine("similarity", self.similarity)
-        for field in SHARES:
-            limits.a_share(field, getattr(self, field))
-        for field in MOMENTS:
-            limits.a_moment(field, getattr(self, field))
-        for field in COUNTS:
-            limits.a_count(field, getattr(self, field))
-        limits.a_vector("vector", self.vector)
+        for field, check in _CHECKS.items():
+            value = getattr(self, field)
+            if value is not None:
+                object.__setattr__(self, field, check(field, value))
         if self.memory is not None and self.memory.id != self.id:
-            raise CandidateError(
+            raise FieldError(
                 f"shows the memory {self.memory.id!r}, but is the candidate {self.id!r}",
                 field="memory",
             )
@@ -64,3 +62,19 @@ COUNTS = ("served", "revisions")
 
 MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 """The fields that are dates."""
+
+
+def _a_kind(field: str, value: object) -> Kind:
+    if not isinstance(value, Kind):
+        raise FieldError(f"{value!r} is no kind; give one of recollect.Kind", field=field)
+    return value
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
+    "kind": _a_kind,
+    "similarity": limits.a_cosine,
+    **dict.fromkeys(SHARES, limits.a_share),
+    **dict.fromkeys(MOMENTS, limits.a_moment),
+    **dict.fromkeys(COUNTS, limits.a_count),
+    "vector": limits.a_vector,
+}

@@ -45,6 +45,6 @@ class Memory:
 
     def __post_init__(self) -> None:
         limits.an_id("id", self.id)
-        limits.a_moment("created_at", self.created_at)
+        object.__setattr__(self, "created_at", limits.a_moment("created_at", self.created_at))
         if not self.text.strip():
             raise InvalidInput(f"memory {self.id!r} has no text; a memory says something")

@@ -4,7 +4,8 @@ Nothing here is the output of a ranking: columns select, and the oracle's number
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import assert_never
 
 import numpy as np
@@ -16,53 +17,79 @@ from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.quantities import DATES, DAY, Age, Clock, Fused, Priority, Quantity, Stated
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Signal
-from recollect.ranking.table import KINDS, Dates, Floats, Table, moment64
-
-DAY64 = DAY / timedelta(microseconds=1)
+from recollect.ranking.table import KINDS, MICROSECOND, Floats, Rows, Table, microseconds
 
 
-def signal_column(signal: Signal, table: Table, at: datetime) -> Floats | None:
-    """What the signal says of every row, NaN without evidence; `None` if there is none for any row."""
-    quantity = _quantity(signal.quantity, table, at)
-    return None if quantity is None else _curve(signal.curve, quantity)
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What signals say of every row of a table at one moment; each is computed once."""
+
+    table: Table
+    at: datetime
+    _known: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
+
+    def signal(self, signal: Signal) -> Floats | None:
+        """What the signal says of every row, NaN without evidence; `None` if no row has any."""
+        for known, column in self._known:
+            if known == signal:
+                return column
+        quantity = _quantity(signal.quantity, self.table, self.at)
+        column = None if quantity is None else _curve(signal.curve, quantity)
+        self._known.append((signal, column))
+        return column
+
+    def score(self, profile: Profile, sets: Mapping[str, Floats]) -> Floats:
+        """The score of every row, to within rounding of the oracle's; NaN where the oracle would refuse.
+
+        `sets` has what the set signals found, a column by signal.
+        """
+        score = np.zeros(len(self.table))
+        for term in profile.terms:
+            if term.weight > 0.0 or term.missing is None:
+                score += term.weight * self._opinion(term, sets)
+        for factor in profile.factors:
+            score *= factor.floor + (1.0 - factor.floor) * self._opinion(factor, sets)
+        return score
+
+    def _opinion(self, use: Term | Factor, sets: Mapping[str, Floats]) -> Floats | float:
+        column = sets[use.signal.name] if isinstance(use.signal, SetSignal) else self.signal(use.signal)
+        silence = np.nan if use.missing is None else use.missing
+        return silence if column is None else _filled(column, silence)
 
 
-def score_column(table: Table, profile: Profile, at: datetime, sets: Mapping[str, Floats]) -> Floats:
-    """The score of every row, to within rounding of the oracle's; NaN where the oracle would refuse.
-
-    `sets` has what the set signals found, a column by signal.
-    """
-    score = np.zeros(len(table))
-    for term in profile.terms:
-        if term.weight > 0.0 or term.missing is None:
-            score += term.weight * _opinion(term, table, at, sets)
-    for factor in profile.factors:
-        score *= factor.floor + (1.0 - factor.floor) * _opinion(factor, table, at, sets)
-    return score
+def pick(column: Floats, rows: Rows) -> Floats:
+    """The column at these rows, which are in order and there once; untouched if they are all."""
+    return column if len(rows) == len(column) else column[rows]
 
 
-def date_column(clock: Clock, table: Table) -> Dates | None:
-    """The date each row goes by, NaT where it has none; `None` if no row has one."""
+def date_column(clock: Clock, table: Table) -> Floats | None:
+    """The date each row goes by, NaN where it has none; `None` if no row has one."""
     groups = [_latest(group, table) for group in DATES[clock]]
     known = [group for group in groups if group is not None]
     if not known:
         return None
     first = known[0]
     for other in known[1:]:
-        first = np.where(np.isnat(first), other, first)
+        first = np.where(np.isnan(first), other, first)
     return first
 
 
-def _opinion(use: Term | Factor, table: Table, at: datetime, sets: Mapping[str, Floats]) -> Floats | float:
-    if isinstance(use.signal, SetSignal):
-        column: Floats | None = sets[use.signal.name]
-    else:
-        column = signal_column(use.signal, table, at)
-    silence = np.nan if use.missing is None else use.missing
-    if column is None:
-        return silence
-    unknown = np.isnan(column)
-    return np.where(unknown, silence, column) if unknown.any() else column
+def largest(values: Floats, count: int) -> float:
+    """The `count`-th largest of the values; minus infinity if there are not so many.
+
+    Most values are never looked at twice: the best of each of many blocks give a bound that few values reach.
+    """
+    if len(values) < count:
+        return -np.inf
+    width = len(values) // (BLOCKS_PER_PLACE * count)
+    if width > 1:
+        blocks = values[: len(values) // width * width].reshape(-1, width).max(axis=1)
+        values = values[values >= np.partition(blocks, -count)[-count]]
+    return float(np.partition(values, -count)[-count])
+
+
+BLOCKS_PER_PLACE = 16
+"""More blocks than places, so that the bound is a good one; few enough that their best are found fast."""
 
 
 def _quantity(quantity: Quantity, table: Table, at: datetime) -> Floats | None:
@@ -88,9 +115,11 @@ def _curve(curve: Curve, quantity: Floats) -> Floats:
         case Clamp():
             return np.clip(quantity, 0.0, 1.0)
         case HalfLife(half):
-            return np.exp2(-(quantity / half))
+            halvings = quantity * (-1.0 / half)
+            return np.exp2(halvings, out=halvings)
         case Decay(rate):
-            return np.exp(-(rate * quantity))
+            exponent = quantity * -rate
+            return np.exp(exponent, out=exponent)
         case Saturating(cap):
             return np.minimum(quantity / cap, 1.0)
         case Diminishing(rate):
@@ -99,7 +128,7 @@ def _curve(curve: Curve, quantity: Floats) -> Floats:
             assert_never(unknown)
 
 
-def _latest(fields: Sequence[str], table: Table) -> Dates | None:
+def _latest(fields: Sequence[str], table: Table) -> Floats | None:
     known = [table.dates[field] for field in fields if field in table.dates]
     if not known:
         return None
@@ -109,12 +138,11 @@ def _latest(fields: Sequence[str], table: Table) -> Dates | None:
     return latest
 
 
-def _days(dates: Dates, at: datetime) -> Floats:
-    """Days from each date to the moment, never below 0; NaN for NaT."""
-    age = moment64(at) - dates
-    days = age.view(np.int64) / DAY64
-    unknown = np.isnat(age)
-    return np.maximum(np.where(unknown, np.nan, days) if unknown.any() else days, 0.0)
+def _days(dates: Floats, at: datetime) -> Floats:
+    """Days from each date to the moment, never below 0."""
+    days = microseconds(at) - dates
+    days /= DAY / MICROSECOND
+    return np.maximum(days, 0.0, out=days)
 
 
 def _fuse(rule: Either, table: Table) -> Floats | None:
@@ -124,18 +152,28 @@ def _fuse(rule: Either, table: Table) -> Floats | None:
     if own is None and all(arm is None for arm in arms):
         return None
     similarity = np.clip(_heard("similarity", table), 0.0, 1.0)
-    doubt = np.ones(len(table))
-    for _ in range(rule.lexical_strength):
-        doubt *= 1.0 - _heard("lexical", table)
-    fused = np.minimum(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
-    fused[np.logical_and.reduce([_silent(arm, table) for arm in arms])] = np.nan
+    fused = similarity
+    if rule.lexical_strength > 0:
+        miss = 1.0 - _heard("lexical", table)
+        doubt = miss
+        for _ in range(rule.lexical_strength - 1):
+            doubt = doubt * miss
+        fused = np.minimum(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
+    silent = np.logical_and.reduce([_silent(arm, table) for arm in arms])
+    if silent.any():
+        fused = np.where(silent, np.nan, fused)
     return fused if own is None else np.where(np.isnan(own), fused, own)
 
 
 def _heard(arm: str, table: Table) -> Floats:
     column = table.numbers.get(arm)
-    return np.zeros(len(table)) if column is None else np.nan_to_num(column, nan=0.0)
+    return np.zeros(len(table)) if column is None else _filled(column, 0.0)
 
 
 def _silent(arm: Floats | None, table: Table) -> NDArray[np.bool_]:
     return np.ones(len(table), dtype=np.bool_) if arm is None else np.isnan(arm)
+
+
+def _filled(column: Floats, silence: float) -> Floats:
+    unknown = np.isnan(column)
+    return np.where(unknown, silence, column) if unknown.any() else column

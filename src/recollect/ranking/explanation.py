@@ -19,6 +19,9 @@ class Part:
     def points(self) -> float:
         return self.value * self.weight
 
+    def __str__(self) -> str:
+        return f"{self.signal} {self.value:.3f} × {self.weight:g}{_aside(self)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -33,6 +36,9 @@ class Scale:
     @property
     def times(self) -> float:
         return self.floor + (1.0 - self.floor) * self.value
+
+    def __str__(self) -> str:
+        return f"{self.factor} {self.value:.3f}{_aside(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,12 @@ class Explanation:
     @property
     def score(self) -> float:
         return self.base * math.prod((scale.times for scale in self.scales), start=1.0)
+
+    def __str__(self) -> str:
+        parts = [f"+ {part.points:.3f}  {part}" for part in self.parts]
+        scales = [f"× {scale.times:.3f}  {scale}" for scale in self.scales]
+        return "\n".join([f"{self.score:.3f}", *parts, *scales])
+
+
+def _aside(heard: Part | Scale) -> str:
+    return (" (assumed)" if heard.assumed else "") + (f" ({heard.note})" if heard.note else "")

@@ -7,12 +7,11 @@ give the same evidence.
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import assert_never
 
 import numpy as np
 
-from recollect.ranking.columns import date_column, signal_column
+from recollect.ranking.columns import Columns, date_column, largest, pick
 from recollect.ranking.profile import Profile
 from recollect.ranking.scorer import SetEvidence
 from recollect.ranking.set_signals import Given, Newest, SetSignal
@@ -31,11 +30,14 @@ SetColumns = Mapping[str, SetColumn]
 """What every set signal of a profile found, by signal."""
 
 
-def gather_sets(table: Table, profile: Profile, at: datetime, rows: Rows | None = None) -> SetColumns:
-    """What the profile's set signals find among `rows` (all, if not given), a column for each."""
-    if rows is None:
-        rows = np.arange(len(table))
-    return {signal.name: _compute(signal, table, profile, at, rows) for signal in profile.set_signals}
+def gather_sets(columns: Columns, profile: Profile, rows: Rows) -> SetColumns:
+    """What the profile's set signals find among these rows, a column for each."""
+    return {signal.name: _compute(signal, columns, profile, rows) for signal in profile.set_signals}
+
+
+def every_row(table: Table) -> Rows:
+    """All rows of the table."""
+    return np.arange(len(table))
 
 
 def evidence(sets: SetColumns, row: int) -> SetEvidence:
@@ -48,29 +50,26 @@ def _given(column: SetColumn, row: int) -> Given:
     return Given(None if np.isnan(value) else value, column.notes.get(row))
 
 
-def _compute(signal: SetSignal, table: Table, profile: Profile, at: datetime, rows: Rows) -> SetColumn:
+def _compute(signal: SetSignal, columns: Columns, profile: Profile, rows: Rows) -> SetColumn:
     match signal:
         case Newest():
-            return _newest(signal, table, _most_relevant(table, profile, at, rows, signal.among))
+            rivals = _most_relevant(columns.signal(profile.relevance), columns.table, rows, signal.among)
+            return _newest(signal, columns.table, rivals)
         case _ as unknown:
             assert_never(unknown)
 
 
-def _most_relevant(table: Table, profile: Profile, at: datetime, rows: Rows, count: int) -> Rows:
-    """The most relevant rows, best first, ties by id; rows without relevance are not among them."""
-    column = signal_column(profile.relevance, table, at)
-    if column is None:
+def _most_relevant(relevance: Floats | None, table: Table, rows: Rows, count: int) -> Rows:
+    """The most relevant of these rows, best first, ties by id; those without relevance are not among them."""
+    if relevance is None:
         return np.array([], dtype=np.intp)
-    relevance = column[rows]
-    rows, relevance = rows[~np.isnan(relevance)], relevance[~np.isnan(relevance)]
-    if len(rows) > count:
-        least = np.partition(relevance, -count)[-count]
-        rows, relevance = rows[relevance >= least], relevance[relevance >= least]
-    best = heapq.nsmallest(
-        count,
-        zip((-relevance).tolist(), (table.ids[row] for row in rows), rows.tolist(), strict=True),
-    )
-    return np.array([row for *_, row in best], dtype=np.intp)
+    here = pick(relevance, rows)
+    unheard = np.isnan(here)
+    if unheard.any():
+        rows, here = rows[~unheard], here[~unheard]
+    near = rows[here >= largest(here, count)]
+    named = zip((-relevance[near]).tolist(), (table.ids[row] for row in near), near.tolist(), strict=True)
+    return np.array([row for *_, row in heapq.nsmallest(count, named)], dtype=np.intp)
 
 
 def _newest(signal: Newest, table: Table, rows: Rows) -> SetColumn:
@@ -81,11 +80,8 @@ def _newest(signal: Newest, table: Table, rows: Rows) -> SetColumn:
     if dates is None or rivals.vectors is None:
         values[rows] = np.nan
         return SetColumn(values, notes)
-    vectors = rivals.vectors.astype(np.float64)
-    lengths = np.linalg.norm(vectors, axis=1)
-    directed = lengths > 0.0
-    values[rows[np.isnat(dates) | ~directed]] = np.nan
-    directions = np.where(directed[:, None], vectors, 0.0) / np.where(directed, lengths, 1.0)[:, None]
+    directions = _directions(rivals.vectors.astype(np.float64))
+    values[rows[np.isnan(dates) | ~directions.any(axis=1)]] = np.nan
     cosines = directions @ directions.T
     newer = (cosines > signal.above) & (dates[None, :] > dates[:, None])
     for i in np.flatnonzero(newer.any(axis=1)).tolist():
@@ -97,3 +93,12 @@ def _newest(signal: Newest, table: Table, rows: Rows) -> SetColumn:
             f"newer and nearly the same (cosine {cosines[i, nearest]:.2f}): {rivals.ids[nearest]}{others}"
         )
     return SetColumn(values, notes)
+
+
+def _directions(vectors: Floats) -> Floats:
+    """Each vector at length 1, whatever its size; one that is unknown or zero has none, and stays zero."""
+    peaks = np.abs(vectors).max(axis=1, keepdims=True)
+    directed = peaks > 0.0
+    scaled = np.where(directed, vectors, 0.0) / np.where(directed, peaks, 1.0)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(directed, lengths, 1.0)

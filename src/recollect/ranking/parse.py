@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -26,8 +27,10 @@ UNITS = {
     "d": timedelta(days=1),
     "h": timedelta(hours=1),
     "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+    "us": timedelta(microseconds=1),
 }
-DURATION = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(UNITS)}])")
+DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(UNITS)})")
 Choice = TypeVar("Choice", bound=StrEnum)
 KEYS = ("about", "version", "question", "min_score", "max_items", "terms", "factors", "gates")
 
@@ -55,12 +58,11 @@ def override(profile: Profile, changes: Document) -> Profile:
 
     Its version says that it was changed, and how: equal changes give equal versions.
     """
-    document = describe(profile)
-    merged = _merge(document, changes)
-    if merged == document:
+    changed = build(_merge(describe(profile), changes), name=profile.name)
+    if changed == profile:
         return profile
-    digest = hashlib.sha256(json.dumps(merged, sort_keys=True).encode()).hexdigest()
-    return build({**merged, "version": f"{profile.version}+{digest[:8]}"}, name=profile.name)
+    digest = hashlib.sha256(json.dumps(describe(changed), sort_keys=True).encode()).hexdigest()
+    return replace(changed, version=f"{changed.version}+{digest[:8]}")
 
 
 def describe(profile: Profile) -> dict[str, Any]:
@@ -159,7 +161,8 @@ def _describe_use(use: Term | Factor, **own: float) -> dict[str, Any]:
 def _describe_option(value: object) -> object:
     match value:
         case timedelta():
-            return f"{value / UNITS['d']!r}d"
+            unit = next(unit for unit in ("d", "h", "m", "s", "us") if not value % UNITS[unit])
+            return f"{value // UNITS[unit]}{unit}"
         case StrEnum():
             return value.value
         case Mapping():
@@ -233,9 +236,7 @@ def _choice(choices: type[Choice], value: object, where: str) -> Choice:
 
 def _priorities(value: object, where: str) -> Mapping[Kind, float]:
     table = _as_table(value, where)
-    return {
-        _choice(Kind, kind, where): _number(priority, f"{where}.{kind}") for kind, priority in table.items()
-    }
+    return {_choice(Kind, kind, where): _number(priority, f"{where}.{kind}") for kind, priority in table.items()}
 
 
 REGISTRY: Mapping[str, Callable[..., Signal | SetSignal]] = {**SIGNALS, **SET_SIGNALS}

@@ -35,7 +35,7 @@ def rank(
     `asked` says that there was a question, even one that found nothing anywhere.
     """
     pool = list(candidates)
-    check(at, limit)
+    at = check(at, limit)
     check_question(profile, asked=asked, found=not pool or any(c.questioned for c in pool))
     limits.unique_ids([candidate.id for candidate in pool])
 
@@ -58,9 +58,7 @@ def rank(
     return Ranking(scheme=scheme, scored=tuple(kept), excluded=dict(+excluded))
 
 
-def explain(
-    candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE
-) -> Explanation:
+def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:
     """The candidate's score as its parts and scales, whether or not a gate would let it in."""
     parts = tuple(_part(term, candidate, at, given) for term in profile.terms)
     scales = tuple(_scale(factor, candidate, at, given) for factor in profile.factors)
@@ -82,18 +80,20 @@ def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> M
     """What the profile's set signals find among these candidates, for each of them."""
     if not profile.set_signals:
         return {}
-    from recollect.ranking.gathering import evidence, gather_sets  # NumPy, only where it is needed
+    from recollect.ranking.columns import Columns  # NumPy, only where a set is looked at
+    from recollect.ranking.gathering import every_row, evidence, gather_sets
     from recollect.ranking.table import Table
 
-    sets = gather_sets(Table.of(candidates), profile, at)
+    table = Table.of(candidates)
+    sets = gather_sets(Columns(table, at), profile, every_row(table))
     return {candidate.id: evidence(sets, row) for row, candidate in enumerate(candidates)}
 
 
-def check(at: datetime, limit: int | None) -> None:
-    """Refuse a moment that is none, and a limit that keeps nothing."""
-    limits.a_moment("at", at)
+def check(at: datetime, limit: int | None) -> datetime:
+    """The moment in UTC; a moment that is none is refused, and so is a limit that keeps nothing."""
     if limit is not None and limit < 1:
         raise InvalidInput(f"limit is {limit!r}; give at least 1, or leave it out")
+    return limits.a_moment("at", at)
 
 
 def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
@@ -132,7 +132,10 @@ def _opinion(use: Term | Factor, candidate: Candidate, at: datetime, given: SetE
         found = given.get(name, UNKNOWN)
         value, note = found.value, found.note
     else:
-        value, note = read(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
+        quantity = use.signal.quantity
+        read = quantity(candidate, at)
+        value = None if read is None else use.signal.curve(read)
+        note = quantity.remark(candidate, at)
     if value is not None:
         return _Opinion(value, assumed=False, note=note)
     if use.missing is None:

@@ -6,7 +6,7 @@ oracle, so the outcome is the oracle's to the last bit.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.ranking import scorer
-from recollect.ranking.columns import score_column, signal_column
+from recollect.ranking.columns import Columns, largest, pick
 from recollect.ranking.curves import Decay, HalfLife
 from recollect.ranking.explanation import Explanation
-from recollect.ranking.gathering import SetColumns, evidence, gather_sets
+from recollect.ranking.gathering import SetColumns, every_row, evidence, gather_sets
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scheme, Scored
 from recollect.ranking.set_signals import SetSignal
@@ -44,7 +44,7 @@ def rank_table(
 
     A table with a similarity error needs `fetch`, which brings the true similarities of a few rows.
     """
-    scorer.check(at, limit)
+    at = scorer.check(at, limit)
     scorer.check_question(profile, asked=asked, found=not len(table) or table.questioned)
     if table.similarity_error > 0.0 and (fetch is None or profile.set_signals):
         raise InvalidInput(
@@ -52,36 +52,39 @@ def rank_table(
             f"{table.similarity_error:g} off: without set signals and with `fetch` it can"
         )
     source = _Source(table, fetch)
+    columns = Columns(table, at)
 
     excluded: Counter[str] = Counter()
-    rows = _through_gates(source, profile, at, excluded)
-    sets = gather_sets(table, profile, at, rows)
-    scores = score_column(table, profile, at, {name: found.values for name, found in sets.items()})
-    contenders = _contenders(scores[rows], profile, limit, _slack(table, profile), excluded)
+    rows = _through_gates(source, columns, profile, excluded)
+    sets = gather_sets(columns, profile, rows)
+    scores = columns.score(profile, {name: found.values for name, found in sets.items()})
+    contenders = _contenders(pick(scores, rows), profile, limit, _slack(table, profile), excluded)
     verdicts = _verdicts(source, rows[contenders], profile, at, sets)
 
     passed = [verdict for verdict in verdicts if verdict.score >= profile.min_score]
     passed.sort(key=lambda verdict: (-verdict.score, table.ids[verdict.row]))
+    shown = passed[:limit]
     excluded["min_score"] += len(verdicts) - len(passed)
-    excluded["limit"] = len(rows) - excluded["min_score"] - len(passed[:limit])
+    excluded["limit"] = len(rows) - excluded["min_score"] - len(shown)
     scheme = Scheme(profile, at)
-    shown = source.candidates([verdict.row for verdict in passed[:limit]])
-    scored = tuple(
-        Scored.of(candidate, verdict.explanation, scheme)
-        for candidate, verdict in zip(shown, passed, strict=False)
-    )
-    return Ranking(scheme=scheme, scored=scored, excluded=dict(+excluded))
+    candidates = source.candidates([verdict.row for verdict in shown])
+    scored = [Scored.of(c, v.explanation, scheme) for c, v in zip(candidates, shown, strict=True)]
+    return Ranking(scheme=scheme, scored=tuple(scored), excluded=dict(+excluded))
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the oracle's candidates come from: the table itself, or whoever knows better."""
+    """Where the oracle's candidates come from: the table itself, or whoever knows better; each once."""
 
     table: Table
     fetch: Fetch | None
+    _known: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
 
-    def candidates(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        return [self.table.candidate(row) for row in rows] if self.fetch is None else self.fetch(rows)
+    def candidates(self, rows: Sequence[int]) -> list[Candidate]:
+        new = [row for row in rows if row not in self._known]
+        found = [self.table.candidate(row) for row in new] if self.fetch is None else self.fetch(new)
+        self._known.update(zip(new, found, strict=True))
+        return [self._known[row] for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +96,22 @@ class _Verdict:
     score: float
 
 
-def _through_gates(source: _Source, profile: Profile, at: datetime, excluded: Counter[str]) -> Rows:
+def _through_gates(source: _Source, columns: Columns, profile: Profile, excluded: Counter[str]) -> Rows:
     """The rows that pass every gate; those too close to tell are asked of the oracle."""
-    rows = np.arange(len(source.table))
+    rows = every_row(source.table)
     for gate in profile.gates:
-        column = signal_column(gate.signal, source.table, at)
-        value = np.full(len(rows), np.nan) if column is None else column[rows]
-        slack = _gate_slack(gate.signal, source.table)
+        column = columns.signal(gate.signal)
+        value = np.full(len(rows), np.nan) if column is None else pick(column, rows)
         passes = value >= gate.at_least
+        slack = _gate_slack(gate.signal, source.table)
         if slack > 0.0:
             close = np.flatnonzero(np.abs(value - gate.at_least) <= slack)
             asked = source.candidates(rows[close].tolist())
-            passes[close] = [scorer.passes(gate, candidate, at) for candidate in asked]
-        excluded[f"gate:{gate.signal.name}"] += int(np.count_nonzero(~passes))
-        rows = rows[passes]
+            passes[close] = [scorer.passes(gate, candidate, columns.at) for candidate in asked]
+        shut = len(rows) - int(np.count_nonzero(passes))
+        if shut > 0:
+            excluded[f"gate:{gate.signal.name}"] += shut
+            rows = rows[passes]
     return rows
 
 
@@ -116,35 +121,31 @@ def _contenders(scores: Floats, profile: Profile, limit: int, slack: float, excl
     if missing.any():
         return np.flatnonzero(missing)[:1]  # lacks what the profile insists on; the oracle says what
     least = profile.min_score
-    if least == 0.0:
-        return np.flatnonzero(scores >= _last(scores, limit) - 2.0 * slack)
     excluded["min_score"] = int(np.count_nonzero(scores < least - slack))
-    unsure = np.abs(scores - least) <= slack
-    sure = scores > least + slack
-    best = sure & (scores >= _last(scores[sure], limit) - 2.0 * slack)
-    return np.flatnonzero(best | unsure)
+    last = largest(scores, limit)
+    if last <= least + slack:
+        return np.flatnonzero(scores >= least - slack)
+    chosen = scores >= last - 2.0 * slack
+    if least > 0.0 and np.count_nonzero(scores <= least + slack) > excluded["min_score"]:
+        chosen |= np.abs(scores - least) <= slack
+    return np.flatnonzero(chosen)
 
 
-def _last(scores: Floats, limit: int) -> float:
-    """The score of the last place, or one that everybody reaches if there is a place for all."""
-    return float(np.partition(scores, -limit)[-limit]) if len(scores) > limit else 0.0
-
-
-def _verdicts(
-    source: _Source, rows: Rows, profile: Profile, at: datetime, sets: SetColumns
-) -> list[_Verdict]:
+def _verdicts(source: _Source, rows: Rows, profile: Profile, at: datetime, sets: SetColumns) -> list[_Verdict]:
     """What the oracle says of these rows; rows with equal inputs are asked about once."""
-    inputs = source.table.inputs(rows, profile.fields)
-    known: dict[tuple[object, ...], Explanation] = {}
-    verdicts: list[_Verdict] = []
-    for row, read in zip(rows.tolist(), inputs, strict=True):
-        given = evidence(sets, row)
-        key = (row,) if source.fetch is not None else (*read, *given.values())
-        if key not in known:
-            (candidate,) = source.candidates([row])
-            known[key] = scorer.explain(candidate, profile, at, given)
-        verdicts.append(_Verdict(row, known[key], known[key].score))
-    return verdicts
+    numbers = rows.tolist()
+    inputs: list[tuple[object, ...]] = [(row,) for row in numbers]
+    if source.table.similarity_error == 0.0:
+        inputs = source.table.inputs(rows, profile.fields)
+    keys = [(read, *evidence(sets, row).values()) for read, row in zip(inputs, numbers, strict=True)]
+    first = dict(zip(reversed(keys), reversed(numbers), strict=True))
+    asked = source.candidates(list(first.values()))
+    explanations = {
+        key: scorer.explain(candidate, profile, at, evidence(sets, row))
+        for (key, row), candidate in zip(first.items(), asked, strict=True)
+    }
+    scores = {key: explanation.score for key, explanation in explanations.items()}
+    return [_Verdict(row, explanations[key], scores[key]) for key, row in zip(keys, numbers, strict=True)]
 
 
 def _gate_slack(signal: Signal, table: Table) -> float:

@@ -29,6 +29,10 @@ class Newest:
     """
 
     name: ClassVar[str] = "newest"
+    levels: ClassVar[tuple[float, ...]] = (0.0, 1.0)
+    """The values it can have."""
+    to_rise: ClassVar[str] = "if no newer memory said nearly the same"
+    """What would have had to be so for a higher value, in words."""
     above: float = 0.88
     among: int = 30
     clock: Clock = Clock.CURRENT

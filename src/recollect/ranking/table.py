@@ -1,20 +1,20 @@
-"""Table: many candidates as columns, one array per field; NaN, NaT and -1 are unknown."""
+"""Table: many candidates as columns, one array per field; NaN and the kind -1 are unknown."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import CandidateError
+from recollect.errors import FieldError
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
 
 Floats = NDArray[np.float64]
-Dates = NDArray[np.datetime64]
 Rows = NDArray[np.intp]
 
 KINDS = tuple(Kind)
@@ -26,13 +26,15 @@ NUMBERS = ("similarity", *SHARES, *COUNTS)
 class Table:
     """Candidates as columns. A field without a column is unknown for all of them.
 
+    Dates are microseconds since 1970, UTC; every moment a candidate may have is exact in a float.
+
     `similarity_error` says how far the similarities may lie from the true ones, for a store that keeps
     vectors at half precision.
     """
 
     ids: Sequence[MemoryId]
     numbers: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
-    dates: Mapping[str, Dates] = field(default_factory=dict[str, Dates])
+    dates: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     kinds: NDArray[np.int8] | None = None
     vectors: NDArray[np.floating[Any]] | None = None
     similarity_error: float = 0.0
@@ -42,7 +44,7 @@ class Table:
         columns = {**self.numbers, **self.dates, "kind": self.kinds, "vector": self.vectors}
         for name, column in columns.items():
             if column is not None and len(column) != len(self.ids):
-                raise CandidateError(f"{len(column)} values for {len(self.ids)} ids", field=name)
+                raise FieldError(f"{len(column)} values for {len(self.ids)} ids", field=name)
         for name, numbers in self.numbers.items():
             _refuse_outside(name, numbers)
 
@@ -53,9 +55,7 @@ class Table:
             ids=[candidate.id for candidate in candidates],
             numbers={name: _numbers(name, candidates) for name in NUMBERS},
             dates={name: _dates(name, candidates) for name in MOMENTS},
-            kinds=np.array(
-                [-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8
-            ),
+            kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
             vectors=_vectors(candidates),
         )
 
@@ -64,11 +64,11 @@ class Table:
 
     def candidate(self, row: int) -> Candidate:
         """The candidate of one row, as a value; what a reader is shown is not kept in columns."""
-        values: dict[str, Any] = {name: _unless_nan(self.numbers[name][row]) for name in self.numbers}
+        values: dict[str, Any] = {name: _unless_nan(column.item(row)) for name, column in self.numbers.items()}
         for name in COUNTS:
             if values.get(name) is not None:
                 values[name] = int(values[name])
-        values |= {name: _moment(self.dates[name][row]) for name in self.dates}
+        values |= {name: _moment(column.item(row)) for name, column in self.dates.items()}
         if self.kinds is not None and self.kinds[row] >= 0:
             values["kind"] = KINDS[self.kinds[row]]
         if self.vectors is not None and not np.isnan(self.vectors[row]).any():
@@ -94,29 +94,33 @@ class Table:
 
     def inputs(self, rows: Rows, fields: Collection[str]) -> list[tuple[object, ...]]:
         """What each row has in these fields; two rows without a value are equal there."""
-        columns: list[list[object]] = []
-        for name, numbers in self.numbers.items():
-            if name in fields:
-                columns.append(np.where(np.isnan(numbers[rows]), -2.0, numbers[rows]).tolist())
-        columns += [dates[rows].tolist() for name, dates in self.dates.items() if name in fields]
+        columns: list[list[object]] = [
+            [None if math.isnan(value) else value for value in column[rows].tolist()]
+            for name, column in (*self.numbers.items(), *self.dates.items())
+            if name in fields
+        ]
         if self.kinds is not None and "kind" in fields:
             columns.append(self.kinds[rows].tolist())
         return list(zip(*columns, strict=True)) if columns else [()] * len(rows)
 
 
-def moment64(moment: datetime) -> np.datetime64:
-    """An aware moment as NumPy has it: microseconds, UTC."""
-    return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None), "us")
+def microseconds(moment: datetime) -> float:
+    """An aware moment as a column has it."""
+    return float((moment - EPOCH) // MICROSECOND)
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 
 
 def _refuse_outside(name: str, column: Floats) -> None:
     if name not in NUMBERS:
-        raise CandidateError(f"no such column; known are {', '.join(NUMBERS)}", field=name)
+        raise FieldError(f"no such column; known are {', '.join(NUMBERS)}", field=name)
     low, high = _RANGES.get(name, (0.0, 1.0))
     outside = (column < low) | (column > high)
     if outside.any():
         value = float(column[outside][0])
-        raise CandidateError(f"{value!r} is not within {low:g}..{high:g}", field=name)
+        raise FieldError(f"{value!r} is not within {low:g}..{high:g}", field=name)
 
 
 _WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
@@ -131,12 +135,9 @@ def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _dates(name: str, candidates: Sequence[Candidate]) -> Dates:
+def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
     values = [getattr(candidate, name) for candidate in candidates]
-    nothing = np.datetime64("NaT", "us")
-    return np.array(
-        [nothing if value is None else moment64(value) for value in values], dtype="datetime64[us]"
-    )
+    return np.array([np.nan if value is None else microseconds(value) for value in values], dtype=np.float64)
 
 
 def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
@@ -149,7 +150,7 @@ def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
         if candidate.vector is None:
             continue
         if len(candidate.vector) != dimensions:
-            raise CandidateError(
+            raise FieldError(
                 f"{candidate.id!r} has {len(candidate.vector)} dimensions, others {dimensions}",
                 field="vector",
             )
@@ -157,10 +158,9 @@ def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
     return table
 
 
-def _unless_nan(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _unless_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
-def _moment(value: np.datetime64) -> datetime | None:
-    moment: datetime | None = value.astype("datetime64[us]").item()
-    return None if moment is None else moment.replace(tzinfo=UTC)
+def _moment(value: float) -> datetime | None:
+    return None if math.isnan(value) else EPOCH + int(value) * MICROSECOND

@@ -23,9 +23,7 @@ def a_candidate(id: str = "m", *, age: timedelta | None = None, **given: Any) ->
     """A candidate of which nothing is known but what is given; `age` sets its creation."""
     if age is not None:
         given["created_at"] = NOW - age
-    if "memory" in given:
-        id = given["memory"].id
-    return Candidate(id=MemoryId(id), **given)
+    return Candidate(id=given["memory"].id if "memory" in given else MemoryId(id), **given)
 
 
 def a_ranking(memories: Sequence[Memory], *, profile: str = "default") -> Ranking:

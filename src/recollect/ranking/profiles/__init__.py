@@ -10,11 +10,13 @@ from recollect.errors import NotFound
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 
-TEXTS: Mapping[str, str] = {
-    file.name.removesuffix(".toml"): file.read_text(encoding="utf-8")
-    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name)
-    if file.name.endswith(".toml")
-}
+TEXTS: Mapping[str, str] = dict(
+    sorted(
+        (file.name.removesuffix(".toml"), file.read_text(encoding="utf-8"))
+        for file in files(__name__).iterdir()
+        if file.name.endswith(".toml")
+    )
+)
 """Every built-in profile as written, by name."""
 
 BUILT_IN: Mapping[str, Profile] = {name: parse(text, name=name) for name, text in TEXTS.items()}

@@ -1,0 +1,180 @@
+"""Candidates as written in JSON → Candidates, or why not."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from recollect.errors import FieldError, InvalidInput
+from recollect.model import limits
+from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
+from recollect.model.memory import Kind, Memory, MemoryId
+
+LONGEST_SHOWN = 60
+
+
+def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
+    """One candidate a line, blank lines skipped; refused with the line, the field and the value."""
+    candidates: list[Candidate] = []
+    seen: dict[MemoryId, int] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            if not text:
+                continue
+            candidate = read_candidate(_parse(text))
+        except UnicodeDecodeError as error:
+            raise FieldError(f"this is not UTF-8: {error.reason}", line=number) from error
+        except FieldError as error:
+            raise error.at_line(number) from error
+        if candidate.id in seen:
+            raise FieldError(
+                f"{candidate.id!r} is on line {seen[candidate.id]} already; an id names one memory",
+                field="id",
+                line=number,
+            )
+        seen[candidate.id] = number
+        candidates.append(candidate)
+    return candidates
+
+
+def read_candidate(record: Mapping[str, Any]) -> Candidate:
+    """One candidate from a mapping of the same shape; `None` is unknown."""
+    for key in record:
+        if key not in FIELDS:
+            _refuse_key(key)
+    if record.get("id") is None:
+        raise FieldError("is missing; every candidate has an id", field="id")
+    values = {key: FIELDS[key](key, value) for key, value in record.items() if value is not None}
+    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned") if key in values}
+    if not shown:
+        return Candidate(**values)
+    return Candidate(**values, memory=_memory(values, shown))
+
+
+def read_moment(field: str, value: object) -> datetime:
+    """An aware moment from an ISO 8601 text (or a datetime, where the caller is Python)."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError as error:
+            raise FieldError(
+                f"{show(value)} is no date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
+            ) from error
+    if not isinstance(value, datetime):
+        raise FieldError(f"{show(value)} is no date; write a text in ISO 8601", field=field)
+    return limits.a_moment(field, value)
+
+
+def show(value: object) -> str:
+    """The value as a message can carry it."""
+    shown = repr(value)
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    try:
+        record = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
+    except FieldError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"this is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FieldError(f"{show(record)} is no JSON object; write one object a line")
+    return record
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise FieldError(f"{constant} is no number of JSON; leave an unknown value out")
+
+
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise FieldError("is there twice in one object", field=key)
+        record[key] = value
+    return record
+
+
+def _refuse_key(key: object) -> NoReturn:
+    near = get_close_matches(str(key), FIELDS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FIELDS)}"
+    raise FieldError(f"no field is called so; {hint}", field=show(key).strip("'"))
+
+
+def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
+    """What a reader is shown, for a candidate that brings a text."""
+    if "text" not in shown:
+        raise FieldError("is missing; a title or a pin belongs to a text", field="text")
+    if "created_at" not in values:
+        raise FieldError("is missing; a text is shown with its date", field="created_at")
+    try:
+        return Memory(
+            id=values["id"],
+            created_at=values["created_at"],
+            kind=values.get("kind", Kind.OBSERVATION),
+            **shown,
+        )
+    except InvalidInput as error:
+        raise FieldError(str(error), field="text") from error
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise FieldError(f"{show(value)} is no text", field=field)
+    return value
+
+
+def _flag(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise FieldError(f"{show(value)} is neither true nor false", field=field)
+    return value
+
+
+def _number(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FieldError(f"{show(value)} is no number", field=field)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise FieldError(f"{show(value)} is too large for a number", field=field) from error
+    if not math.isfinite(number):
+        raise FieldError(f"{show(value)} is not a finite number", field=field)
+    return number
+
+
+def _count(field: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(f"{show(value)} is no whole number", field=field)
+    return value
+
+
+def _kind(field: str, value: object) -> Kind:
+    try:
+        return Kind(str(value))
+    except ValueError as error:
+        raise FieldError(f"{show(value)} is no kind; known are {', '.join(Kind)}", field=field) from error
+
+
+def _vector(field: str, value: object) -> tuple[float, ...]:
+    if not isinstance(value, list | tuple):
+        raise FieldError(f"{show(value)} is no list of numbers", field=field)
+    return tuple(_number(field, part) for part in value)
+
+
+FIELDS: Mapping[str, Callable[[str, object], Any]] = {
+    "id": lambda field, value: MemoryId(_text(field, value)),
+    "kind": _kind,
+    "similarity": _number,
+    **dict.fromkeys(SHARES, _number),
+    **dict.fromkeys(COUNTS, _count),
+    **dict.fromkeys(MOMENTS, read_moment),
+    "vector": _vector,
+    "text": _text,
+    "title": _text,
+    "pinned": _flag,
+}
+"""Every field of a written candidate, and how it is read."""

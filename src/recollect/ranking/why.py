@@ -1,0 +1,259 @@
+"""Why a candidate stands where it does, and the smallest change that would have put it in."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+
+from recollect.errors import NotFound
+from recollect.model import limits
+from recollect.model.candidate import Candidate
+from recollect.model.memory import MemoryId
+from recollect.ranking import scorer
+from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Gate, Profile
+from recollect.ranking.quantities import Priority
+from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.set_signals import SetSignal
+from recollect.ranking.signals import Signal, read
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """It did not pass a gate: the signal had no evidence, or too little of it."""
+
+    signal: str
+    value: float | None
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class BelowMinimum:
+    """Its score is below the profile's `min_score`."""
+
+    min_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outranked:
+    """Others took the places there were."""
+
+    place: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """It is in, at this place."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """It was ranked, but not packed: what it costs, the room it met, and the budget that would have done.
+
+    Without a `budget`, no number of tokens would have.
+    """
+
+    reason: str
+    cost: int
+    room: int
+    budget: int | None
+
+
+Fate = Gated | BelowMinimum | Outranked | Unpacked | Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one signal that would have been enough: from this value to that one.
+
+    `means` says it in the signal's own quantity, where that is not the value itself.
+    """
+
+    signal: str
+    value: float
+    needed: float
+    means: str | None = None
+
+    @property
+    def size(self) -> float:
+        return self.needed - self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Where a candidate stands or fell, its explanation, and what would have put it in, smallest first.
+
+    Changes are of one signal, all else equal; without one, no single signal would have been enough.
+    """
+
+    candidate: Candidate
+    explanation: Explanation
+    fate: Fate
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def id(self) -> MemoryId:
+        return self.candidate.id
+
+
+def why_ranked(
+    id: str,
+    candidates: Sequence[Candidate],
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None = None,
+    asked: bool = False,
+) -> Why:
+    """Why the candidate of that id is in the best `limit`, or what kept it out."""
+    at = scorer.check(at, limit)
+    candidate = next((one for one in candidates if one.id == id), None)
+    if candidate is None:
+        raise NotFound(f"no candidate is called {id!r}")
+    ranking = scorer.rank(candidates, profile, at, asked=asked)
+    places = {one.id: place for place, one in enumerate(ranking, start=1)}
+    place = places.get(candidate.id)
+    gate = scorer.closed_gate(candidate, profile, at)
+    explanation = _explanation(candidate, candidates, profile, at)
+    if gate is not None:
+        fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least)
+    elif place is None:
+        fate = BelowMinimum(profile.min_score)
+    elif limit is not None and place > limit:
+        fate = Outranked(place, limit)
+    else:
+        return Why(candidate, explanation, Ranked(place))
+    wanted = _Wanted(candidate.id, profile.min_score, _rival(ranking, candidate.id, limit))
+    return Why(candidate, explanation, fate, _changes(candidate, explanation, profile, at, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a score must reach to be in: the minimum, and the better of the last one that is."""
+
+    id: MemoryId
+    min_score: float
+    rival: Scored | None
+
+    def met(self, score: float) -> bool:
+        if score < self.min_score:
+            return False
+        return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
+
+
+def _explanation(candidate: Candidate, candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Explanation:
+    """The candidate's explanation among those that passed the gates, itself included."""
+    rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
+    given = scorer.gather(rivals, profile, at)
+    return scorer.explain(candidate, profile, at, given.get(candidate.id, scorer.NO_EVIDENCE))
+
+
+def _rival(ranking: Ranking, id: MemoryId, limit: int | None) -> Scored | None:
+    """The one whose place it would have to take, if the places are all taken."""
+    others = [one for one in ranking if one.id != id]
+    return None if limit is None or len(others) < limit else others[limit - 1]
+
+
+def _changes(
+    candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, wanted: _Wanted
+) -> tuple[Change, ...]:
+    closed = [gate for gate in profile.gates if not scorer.passes(gate, candidate, at)]
+    signals: dict[str, Signal | SetSignal] = {gate.signal.name: gate.signal for gate in profile.gates}
+    signals |= {use.signal.name: use.signal for use in profile.uses}
+    changes: list[Change] = []
+    for name, value in _values(explanation, closed, candidate, at).items():
+        if any(gate.signal.name != name for gate in closed):
+            continue
+        floor = max([value, *(gate.at_least for gate in closed)])
+        least = _least(explanation, name, floor, wanted)
+        needed = None if least is None else _attainable(signals[name], least)
+        if needed is not None:
+            changes.append(Change(name, value, needed, _means(signals[name], needed)))
+    return tuple(sorted(changes, key=lambda change: (change.size, change.signal)))
+
+
+def _values(explanation: Explanation, closed: Sequence[Gate], candidate: Candidate, at: datetime) -> dict[str, float]:
+    """What every signal says that a change could be made to; silence at a gate is 0."""
+    gated = {gate.signal.name: read(gate.signal, candidate, at) or 0.0 for gate in closed}
+    scales = {scale.factor: scale.value for scale in explanation.scales}
+    return {**gated, **scales, **{part.signal: part.value for part in explanation.parts}}
+
+
+def _least(explanation: Explanation, signal: str, floor: float, wanted: _Wanted) -> float | None:
+    """The smallest value from `floor` on that is enough, or `None` if not even 1 is; found by halving."""
+
+    def enough(value: float) -> bool:
+        return wanted.met(_with(explanation, signal, value).score)
+
+    if enough(floor):
+        return floor
+    if not enough(1.0):
+        return None
+    low, high = floor, 1.0
+    while low < (middle := (low + high) / 2.0) < high:
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _with(explanation: Explanation, signal: str, value: float) -> Explanation:
+    """The explanation as it were if one signal had said something else."""
+    parts = [replace(part, value=value) if part.signal == signal else part for part in explanation.parts]
+    scales = [replace(one, value=value) if one.factor == signal else one for one in explanation.scales]
+    return Explanation(tuple(parts), tuple(scales))
+
+
+def _attainable(signal: Signal | SetSignal, value: float) -> float | None:
+    """The next value up that the signal can have at all: some know few values."""
+    if isinstance(signal, SetSignal):
+        levels = signal.levels
+    elif isinstance(signal.quantity, Priority):
+        levels = (*signal.quantity.priorities.values(), signal.quantity.otherwise)
+    else:
+        return value
+    return min((level for level in levels if level >= value), default=None)
+
+
+def _means(signal: Signal | SetSignal, value: float) -> str | None:
+    """The value as the quantity that gives it, rounded to the side that is still enough."""
+    if isinstance(signal, SetSignal):
+        return signal.to_rise
+    if isinstance(signal.quantity, Priority):
+        kinds = [kind.value for kind, worth in signal.quantity.priorities.items() if worth >= value]
+        return f"as {' or '.join([*kinds, *['any other kind'] * (signal.quantity.otherwise >= value)])}"
+    curve, counted = signal.curve, signal.quantity.fields[0]
+    quantity = _inverse(curve, value)
+    if not 0.0 <= quantity <= limits.LARGEST_COUNT:
+        return None
+    match curve:
+        case HalfLife() | Decay():
+            return f"at most {math.floor(quantity * 10.0) / 10.0:g} days old"
+        case Saturating():
+            return f"{counted} at least {math.ceil(quantity):d}"
+        case Diminishing():
+            return f"{counted} at most {math.floor(quantity):d}"
+        case Clamp():
+            return None
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _inverse(curve: Curve, value: float) -> float:
+    """The quantity for which the curve gives this value; infinite where it only comes near."""
+    match curve:
+        case HalfLife(half):
+            return -half * math.log2(value) if value > 0.0 else math.inf
+        case Decay(rate):
+            return -math.log(value) / rate if value > 0.0 else math.inf
+        case Saturating(cap):
+            return value * cap
+        case Diminishing(rate):
+            return (1.0 / value - 1.0) / rate if value > 0.0 else math.inf
+        case Clamp():
+            return value
+        case _ as unknown:
+            assert_never(unknown)

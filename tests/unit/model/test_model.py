@@ -1,0 +1,90 @@
+"""The nouns hold their own invariants."""
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from recollect.errors import FieldError, InvalidInput
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind
+from recollect.testing import NOW, a_candidate, a_memory
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"similarity": math.nan}, "similarity"),
+        ({"similarity": math.inf}, "similarity"),
+        ({"importance": math.nan}, "importance"),
+        ({"salience": -0.1}, "salience"),
+        ({"served": -1}, "served"),
+        ({"revisions": 2**54}, "revisions"),
+        ({"created_at": datetime(2026, 1, 1)}, "created_at"),
+        ({"served": 2.5}, "served"),
+        ({"served": True}, "served"),
+        ({"importance": "high"}, "importance"),
+        ({"importance": True}, "importance"),
+        ({"similarity": "high"}, "similarity"),
+        ({"created_at": "2026-01-01"}, "created_at"),
+        ({"kind": "fact"}, "kind"),
+        ({"vector": ()}, "vector"),
+        ({"vector": 3}, "vector"),
+        ({"vector": ["x"]}, "vector"),
+        ({"vector": (1.0, math.nan)}, "vector"),
+        ({"vector": (1.0, math.inf)}, "vector"),
+        ({"id": "b", "valid_from": NOW.replace(year=1899)}, "valid_from"),
+    ],
+)
+def test_a_candidate_that_cannot_be_cannot_be_made(given: dict[str, Any], field: str) -> None:
+    with pytest.raises(FieldError) as refusal:
+        a_candidate(**given)
+    assert refusal.value.field == field
+
+
+def test_a_candidate_shows_its_own_memory() -> None:
+    with pytest.raises(FieldError, match="shows the memory 'a', but is the candidate 'b'"):
+        Candidate(id=a_memory("b").id, memory=a_memory("a"))
+
+
+@pytest.mark.parametrize("arm", ["similarity", "lexical", "relevance"])
+def test_a_question_leaves_evidence(arm: str) -> None:
+    evidence: dict[str, Any] = {arm: 0.0}
+    assert a_candidate(**evidence).questioned
+    assert not a_candidate(importance=0.5).questioned
+
+
+@pytest.mark.parametrize("given", [{"text": " \n"}, {"id": ""}, {"created_at": datetime(2026, 1, 1)}])
+def test_a_memory_says_something_has_a_name_and_a_date(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        a_memory(**given)
+
+
+def test_a_memory_is_an_observation_unless_said_otherwise() -> None:
+    assert (a_memory().kind, a_memory().title, a_memory().pinned) == (Kind.OBSERVATION, None, False)
+
+
+def test_there_are_sixteen_kinds() -> None:
+    assert len(Kind) == 16
+
+
+@pytest.mark.parametrize("moment", [NOW.replace(year=1900, month=1, day=1), NOW.replace(year=2199, month=12, day=31)])
+def test_the_first_and_the_last_day_are_dates(moment: datetime) -> None:
+    assert a_candidate(created_at=moment).created_at == moment
+
+
+def test_an_error_says_where_it_was_found() -> None:
+    assert str(FieldError("no")) == "no"
+    assert str(FieldError("no", field="f")) == "field 'f': no"
+    assert str(FieldError("no", field="f").at_line(3)) == "line 3, field 'f': no"
+    assert str(FieldError("no", line=3)) == "line 3: no"
+
+
+def test_dates_are_kept_in_utc_and_vectors_as_tuples() -> None:
+    tokyo = datetime(2026, 1, 1, 9, tzinfo=timezone(timedelta(hours=9)))
+    kept = a_candidate(created_at=tokyo, vector=[1, 2])
+    assert (kept.created_at, kept.vector) == (NOW, (1.0, 2.0))
+    assert kept.created_at is not None
+    assert kept.created_at.tzinfo is UTC
+    assert a_memory(created_at=tokyo).created_at.tzinfo is UTC

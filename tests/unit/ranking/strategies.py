@@ -1,0 +1,116 @@
+"""Random candidates and random profiles, tame and hostile, for properties."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import strategies as st
+
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind, MemoryId
+from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.quantities import Clock
+from recollect.ranking.set_signals import Newest, SetSignal
+from recollect.ranking.signals import (
+    Confidence,
+    Frequency,
+    Importance,
+    KindPriority,
+    Lexical,
+    Rarity,
+    Recency,
+    Relevance,
+    Revisions,
+    Salience,
+    Signal,
+    Similarity,
+    Usefulness,
+)
+
+edges = [0.0, 5e-324, 1e-300, 0.15, 0.1, 0.5, 1.0 - 2**-53, 1.0]
+shares = st.sampled_from(edges) | st.floats(0.0, 1.0)
+cosines = shares | st.floats(-1.0, 0.0) | st.sampled_from([1.0 + 1e-7, -1.0 - 1e-7])
+counts = st.sampled_from([0, 1, 5, 10, 50, 2**53]) | st.integers(0, 200)
+zones = st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-11, minutes=-30))])
+moments = st.builds(
+    lambda moment, zone: moment.replace(tzinfo=UTC).astimezone(zone),
+    st.datetimes(datetime(1900, 1, 2), datetime(2199, 12, 30)),
+    zones,
+) | st.sampled_from([datetime(2026, 1, 1, tzinfo=UTC) - timedelta(days=days) for days in (0, 1, 14, 30, 365)])
+vectors = st.tuples(*[st.sampled_from([0.0, 1.0, -1.0, 0.9, 1e-200, 1e300]) | st.floats(-1.0, 1.0)] * 3)
+
+
+def unknown_or(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | values
+
+
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "kind": st.sampled_from(Kind),
+    "similarity": cosines,
+    "lexical": shares,
+    "relevance": shares,
+    "created_at": moments,
+    "updated_at": moments,
+    "last_accessed_at": moments,
+    "valid_from": moments,
+    "importance": shares,
+    "usefulness": shares,
+    "confidence": shares,
+    "salience": shares,
+    "served": counts,
+    "revisions": counts,
+    "vector": vectors,
+}
+
+
+@st.composite
+def candidates(draw: st.DrawFn, max_size: int = 30) -> list[Candidate]:
+    """Candidates with distinct ids, some of them alike in all but the id, so that ties are common."""
+    ids = draw(st.lists(st.text("abc", min_size=1, max_size=4), unique=True, max_size=max_size))
+    known = draw(st.sets(st.sampled_from(sorted(FIELDS))))
+    fields = {name: unknown_or(FIELDS[name]) for name in sorted(known)}
+    moulds = draw(st.lists(st.fixed_dictionaries(fields), min_size=1, max_size=max(1, len(ids))))
+    return [Candidate(id=MemoryId(id), **draw(st.sampled_from(moulds))) for id in ids]
+
+
+positive = st.floats(1e-3, 1e3)
+signals: st.SearchStrategy[Signal | SetSignal] = st.one_of(
+    st.sampled_from([Similarity(), Lexical(), Importance(), Usefulness(), Confidence(), Salience()]),
+    st.builds(Relevance, st.integers(0, 5)),
+    st.builds(
+        Recency,
+        st.sampled_from(Clock),
+        half_life=st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)),
+    ),
+    st.builds(Recency, st.sampled_from(Clock), rate_per_day=positive),
+    st.builds(Frequency, positive),
+    st.builds(Rarity, positive),
+    st.builds(Revisions, positive),
+    st.builds(KindPriority, st.dictionaries(st.sampled_from(Kind), shares), shares),
+    st.builds(Newest, st.sampled_from([0.5, 0.88, 1.0]), st.integers(2, 6), st.sampled_from(Clock)),
+)
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> Profile:
+    """Profiles of any shape that makes sense; every signal's silence is worth something."""
+    chosen = draw(st.lists(signals, unique_by=lambda signal: signal.name, min_size=1, max_size=6))
+    if {"frequency", "rarity"} <= {signal.name for signal in chosen}:
+        chosen = [signal for signal in chosen if signal.name != "rarity"]
+    split = draw(st.integers(1, len(chosen)))
+    raw = draw(st.lists(st.integers(0, 10), min_size=split, max_size=split))
+    total = sum(raw)
+    weights = [weight / total for weight in raw] if total else [1.0, *[0.0] * (split - 1)]
+    terms = [Term(signal, weight, draw(shares)) for signal, weight in zip(chosen, weights, strict=False)]
+    factors = [Factor(signal, draw(shares), draw(shares)) for signal in chosen[split:]]
+    pointwise = [signal for signal in chosen if not isinstance(signal, SetSignal)]
+    gated = draw(st.lists(st.sampled_from(pointwise), max_size=2)) if pointwise else []
+    return Profile(
+        name="random",
+        version="1",
+        about="Whatever comes.",
+        terms=tuple(terms),
+        factors=tuple(factors),
+        gates=tuple(Gate(signal, draw(shares)) for signal in gated),
+        question=Question.OPTIONAL,
+        min_score=draw(st.just(0.0) | shares),
+    )

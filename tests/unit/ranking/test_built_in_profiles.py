@@ -1,0 +1,216 @@
+"""The built-in profiles have exactly the numbers of their sources, stated here a second time on purpose."""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from recollect.model.candidate import Candidate
+from recollect.ranking.profile import Question
+from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.scorer import explain, rank
+from recollect.ranking.signals import read
+from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.strategies import candidates, moments
+
+DAY = timedelta(days=1)
+ROOT = Path(__file__).parents[3]
+
+
+def days(since: datetime | None, at: datetime) -> float | None:
+    return None if since is None else max((at - since).total_seconds() / 86_400, 0.0)
+
+
+def known(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def cosine(candidate: Candidate) -> float:
+    return min(max(known(candidate.similarity, 0.0), 0.0), 1.0)
+
+
+def fused(candidate: Candidate) -> float:
+    words = known(candidate.lexical, 0.0)
+    return known(candidate.relevance, 1 - (1 - cosine(candidate)) * (1 - words) ** 3)
+
+
+def faded(age: float | None, half_life: float) -> float:
+    return 0.5 if age is None else 0.5 ** (age / half_life)
+
+
+def decayed(age: float | None) -> float:
+    return 0.5 if age is None else math.exp(-0.05 * age)
+
+
+def five_signal(c: Candidate, at: datetime) -> float:
+    return (
+        0.40 * known(c.relevance, cosine(c))
+        + 0.25 * decayed(days(c.created_at, at))
+        + 0.20 * known(c.usefulness, 0.5)
+        + 0.10 * known(c.confidence, 0.8)
+        + 0.05 * min(known(c.served, 0) / 50, 1)
+    )
+
+
+def three_signal(c: Candidate, at: datetime) -> float:
+    age = days(c.last_accessed_at or c.created_at, at)
+    return 0.5 * cosine(c) + 0.3 * known(c.importance, 0.5) + 0.2 * decayed(age)
+
+
+def assistant(
+    c: Candidate, at: datetime, weights: tuple[float, float, float] = (0.4, 0.3, 0.3), half: float = 14
+) -> float:
+    dates = [moment for moment in (c.created_at, c.last_accessed_at) if moment is not None]
+    age = days(max(dates), at) if dates else None
+    semantic, recency, importance = weights
+    return semantic * cosine(c) + recency * faded(age, half) + importance * known(c.importance, 0.5)
+
+
+def search(c: Candidate, at: datetime) -> float:
+    age = days(c.updated_at or c.created_at, at)
+    return 0.60 * known(c.lexical, 0.0) + 0.25 * faded(age, 30) + 0.15 * min(known(c.revisions, 1) / 10, 1)
+
+
+def session(c: Candidate, at: datetime) -> float:
+    table = {
+        "profile": 1.0,
+        "preference": 0.9,
+        "decision": 0.7,
+        "pattern": 0.6,
+        "discovery": 0.5,
+        "summary": 0.3,
+    }
+    age = days(c.updated_at or c.created_at, at)
+    kind = table.get(c.kind.value, 0.5) if c.kind else 0.5
+    return 0.50 * faded(age, 30) + 0.30 * min(known(c.revisions, 1) / 10, 1) + 0.20 * kind
+
+
+def salience(c: Candidate, _: datetime) -> float:
+    return cosine(c) * (0.55 + 0.45 * known(c.salience, 0.5)) / (1 + 0.15 * known(c.served, 0))
+
+
+def salience_hybrid(c: Candidate, _: datetime) -> float:
+    return fused(c) * (0.55 + 0.45 * known(c.salience, 0.5)) / (1 + 0.15 * known(c.served, 0))
+
+
+def default(c: Candidate, at: datetime) -> float:
+    dates = [moment for moment in (c.created_at, c.updated_at) if moment is not None]
+    age = days(c.valid_from or (max(dates) if dates else None), at)
+    worth = 0.06 * known(c.importance, 0.5) + 0.04 * known(c.usefulness, 0.5)
+    return 0.81 * fused(c) + 0.09 * faded(age, 14) + worth
+
+
+FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
+    "five-signal": five_signal,
+    "three-signal": three_signal,
+    "assistant": assistant,
+    "assistant-support": lambda c, at: assistant(c, at, (0.5, 0.3, 0.2), 7),
+    "assistant-knowledge": lambda c, at: assistant(c, at, (0.6, 0.1, 0.3), 180),
+    "assistant-news": lambda c, at: assistant(c, at, (0.35, 0.5, 0.15), 2),
+    "assistant-companion": lambda c, at: assistant(c, at, (0.35, 0.2, 0.45), 60),
+    "search": search,
+    "session": session,
+    "salience": salience,
+    "salience-hybrid": salience_hybrid,
+    "default": default,  # without its set signal, which is assumed to be 1 for a candidate alone
+}
+
+
+def test_every_built_in_profile_is_stated_here() -> None:
+    assert set(FORMULAS) == set(BUILT_IN)
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+@given(pool=candidates(max_size=6), at=moments)
+def test_a_built_in_profile_is_the_formula_of_its_source(name: str, pool: list[Candidate], at: datetime) -> None:
+    for candidate in pool:
+        assert explain(candidate, built_in(name), at).score == pytest.approx(FORMULAS[name](candidate, at), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "min_score", "max_items", "gates"),
+    [
+        ("five-signal", Question.NEEDED, 0.0, None, {}),
+        ("three-signal", Question.NEEDED, 0.0, None, {"similarity": 0.0}),
+        ("assistant", Question.NEEDED, 0.1, 20, {}),
+        ("search", Question.NEEDED, 0.0, None, {}),
+        ("session", Question.REFUSED, 0.0, None, {}),
+        ("salience", Question.NEEDED, 0.0, None, {}),
+        ("salience-hybrid", Question.NEEDED, 0.0, None, {}),
+        ("default", Question.NEEDED, 0.0, None, {"relevance": 0.15}),
+    ],
+)
+def test_limits_and_gates_are_those_of_the_source(
+    name: str, question: Question, min_score: float, max_items: int | None, gates: dict[str, float]
+) -> None:
+    profile = built_in(name)
+    assert (profile.question, profile.min_score, profile.max_items) == (question, min_score, max_items)
+    assert {gate.signal.name: gate.at_least for gate in profile.gates} == gates
+
+
+def test_relevance_alone_does_not_beat_everything_else_in_five_signal() -> None:
+    relevant = a_candidate("relevant", similarity=1.0, age=100_000 * DAY / 10, usefulness=0.0, confidence=0.0, served=0)
+    liked = a_candidate("liked", similarity=0.0, age=0 * DAY, usefulness=1.0, confidence=1.0, served=50)
+    ranking = rank([relevant, liked], built_in("five-signal"), NOW)
+    assert [(one.id, round(float(one.score), 9)) for one in ranking] == [("liked", 0.60), ("relevant", 0.40)]
+
+
+def test_relevance_cannot_be_outvoted_in_default() -> None:
+    relevant = a_candidate("relevant", relevance=1.0, age=40_000 * DAY, importance=0.0, usefulness=0.0)
+    liked = a_candidate("liked", relevance=0.7, age=0 * DAY, importance=1.0, usefulness=1.0)
+    stranger = a_candidate("stranger", relevance=0.149, age=0 * DAY, importance=1.0, usefulness=1.0)
+    assert [one.id for one in rank([relevant, liked, stranger], built_in("default"), NOW)] == [
+        "relevant",
+        "liked",
+    ]
+
+
+def test_a_six_month_old_perfect_match_beats_a_brand_new_non_match_in_search() -> None:
+    old = a_candidate("old", lexical=1.0, age=182 * DAY)
+    new = a_candidate("new", lexical=0.0, age=0 * DAY)
+    assert [one.id for one in rank([old, new], built_in("search"), NOW)] == ["old", "new"]
+
+
+def test_search_and_session_name_the_same_signals_and_declare_the_absent_one_with_weight_0() -> None:
+    one, other = built_in("search"), built_in("session")
+    assert {term.signal.name for term in one.terms} == {term.signal.name for term in other.terms}
+    assert (one.weight("kind"), other.weight("lexical")) == (0.0, 0.0)
+    shared = {term.signal.name: term.signal for term in one.terms}
+    assert all(term.signal == shared[term.signal.name] for term in other.terms)
+
+
+@pytest.mark.parametrize("name", ["default", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))])
+def test_factors_of_our_own_profiles_never_take_more_than_half(name: str) -> None:
+    assert math.prod(factor.floor for factor in built_in(name).factors) >= 0.5
+
+
+def test_a_memory_never_served_has_the_silence_of_one_served_0_times() -> None:
+    for name in ("five-signal", "salience"):
+        for use in built_in(name).uses:
+            if use.signal.name in ("frequency", "rarity"):
+                assert not hasattr(use.signal, "gather")
+                assert use.missing == read(use.signal, a_candidate(served=0), NOW)  # type: ignore[arg-type]
+    for name in ("search", "session"):
+        for use in built_in(name).uses:
+            if use.signal.name == "revisions":
+                assert use.missing == read(use.signal, a_candidate(revisions=1), NOW)  # type: ignore[arg-type]
+
+
+def test_the_page_the_profile_and_the_scorer_say_the_same_formula() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^\s*(?:Score =|\+)\s*0\.(\d+) × (\w+)_score$", page, re.MULTILINE))
+    weights = {name: float(f"0.{digits}") for digits, name in stated.items()}
+    profile = built_in("five-signal")
+    names = {"access_frequency": "frequency"}
+    assert {names.get(name, name): weight for name, weight in weights.items()} == {
+        term.signal.name: term.weight for term in profile.terms
+    }
+    candidate = a_candidate(similarity=0.9, age=3 * DAY, usefulness=0.7, confidence=0.6, served=10)
+    values = {part.signal: part.value for part in explain(candidate, profile, NOW).parts}
+    total = sum(weight * values[names.get(name, name)] for name, weight in weights.items())
+    assert explain(candidate, profile, NOW).score == pytest.approx(total, abs=1e-12)
+    assert "λ = 0.05" in page

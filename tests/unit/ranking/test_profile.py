@@ -1,0 +1,104 @@
+"""A profile that makes no sense cannot exist."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from recollect.errors import ProfileError
+from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import explain
+from recollect.ranking.set_signals import Newest
+from recollect.ranking.signals import (
+    Confidence,
+    Frequency,
+    Importance,
+    Lexical,
+    Rarity,
+    Relevance,
+    Similarity,
+)
+from recollect.testing import NOW, a_candidate
+
+
+def a_profile(**given: Any) -> Profile:
+    terms = (Term(Importance(), 1.0, 0.5),)
+    return Profile(**{"name": "mine", "version": "1", "about": "A test.", "terms": terms, **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"name": "Mine"}, "small letters"),
+        ({"name": ""}, "small letters"),
+        ({"name": "a--b"}, "small letters"),
+        ({"version": " "}, "needs a version"),
+        ({"about": ""}, "needs a version and an `about`"),
+        ({"terms": ()}, "the weights add up to 0, not 1"),
+        ({"terms": (Term(Importance(), 0.95),)}, r"the weights add up to 0\.95, not 1"),
+        ({"terms": (Term(Importance(), 0.5), Term(Confidence(), 0.5 + 2e-9))}, "not 1"),
+        ({"terms": (Term(Importance(), 0.5), Term(Importance(), 0.5))}, "importance is used twice"),
+        ({"factors": (Factor(Importance()),)}, "importance is used twice"),
+        ({"terms": (Term(Frequency(), 1.0),), "factors": (Factor(Rarity()),)}, "read the same count"),
+        ({"question": Question.NEEDED}, "no signal of it reads what a question brings"),
+        (
+            {"question": Question.REFUSED, "terms": (Term(Similarity(), 1.0),)},
+            "takes no question, but similarity",
+        ),
+        ({"question": Question.REFUSED, "gates": (Gate(Lexical(), 0.1),)}, "takes no question, but lexical"),
+        (
+            {"question": Question.REFUSED, "factors": (Factor(Relevance()),)},
+            "takes no question, but relevance",
+        ),
+        ({"min_score": 1.5}, r"min_score is 1\.5, not within"),
+        ({"min_score": math.nan}, "min_score is nan"),
+        ({"max_items": 0}, "max_items is 0"),
+    ],
+)
+def test_a_profile_that_makes_no_sense_is_refused_by_name(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ProfileError, match=rf"^profile '{given.get('name', 'mine')}': .*{complaint}"):
+        a_profile(**given)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Term(Importance(), -0.1), r"the weight of importance is -0\.1"),
+        (lambda: Term(Importance(), math.nan), "the weight of importance is nan"),
+        (lambda: Term(Importance(), 0.5, 2.0), r"importance: missing is 2\.0"),
+        (lambda: Factor(Importance(), 1.1), r"the floor of importance is 1\.1"),
+        (lambda: Factor(Importance(), 0.5, -1.0), r"importance: missing is -1\.0"),
+        (lambda: Gate(Importance(), 1.1), r"the gate importance is 1\.1"),
+    ],
+)
+def test_a_part_of_a_profile_is_refused_where_it_is_made(make: Any, complaint: str) -> None:
+    with pytest.raises(ProfileError, match=complaint):
+        make()
+
+
+def test_weights_may_miss_1_by_a_billionth_and_the_score_is_still_at_most_1() -> None:
+    profile = a_profile(terms=(Term(Importance(), 0.5), Term(Confidence(), 0.5 + 5e-10)))
+    assert explain(a_candidate(importance=1.0, confidence=1.0), profile, NOW).score == 1.0
+
+
+def test_a_weightless_evidence_term_does_not_make_a_profile_about_a_question() -> None:
+    terms = (Term(Importance(), 1.0, 0.5), Term(Lexical(), 0.0, 0.0))
+    assert a_profile(terms=terms, question=Question.REFUSED).weight("lexical") == 0.0
+
+
+def test_a_profile_knows_its_weights_its_relevance_and_what_it_reads() -> None:
+    five, default = built_in("five-signal"), built_in("default")
+    assert (five.weight("relevance"), five.weight("magic")) == (0.40, 0.0)
+    assert five.relevance == Relevance(lexical_strength=0)
+    assert built_in("three-signal").relevance == Relevance()
+    assert default.set_signals == (Newest(),)
+    assert five.set_signals == ()
+    assert built_in("three-signal").fields == {"similarity", "importance", "last_accessed_at", "created_at"}
+    assert a_profile(gates=(Gate(Confidence(), 0.1),)).fields == {"importance", "confidence"}
+
+
+def test_a_profile_is_a_value() -> None:
+    assert replace(built_in("default")) == built_in("default")
+    assert replace(built_in("default"), min_score=0.1) != built_in("default")

@@ -1,0 +1,64 @@
+"""Scores compare inside their scheme only."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from operator import eq, ge, gt, le, lt, ne
+
+import pytest
+
+from recollect.errors import InvalidInput, SchemesDiffer
+from recollect.ranking.profiles import built_in
+from recollect.ranking.result import Scheme, Score
+from recollect.ranking.scorer import rank
+from recollect.testing import NOW, a_candidate, a_memory
+
+SEARCH = Scheme(built_in("search"), NOW)
+OTHERS = [
+    Scheme(built_in("session"), NOW),
+    Scheme(built_in("search"), NOW + timedelta(seconds=1)),
+    Scheme(replace(built_in("search"), min_score=0.1), NOW),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=["another profile", "another moment", "another number in it"])
+@pytest.mark.parametrize("compare", [lt, le, gt, ge, eq, ne])
+def test_scores_of_two_schemes_refuse_to_be_compared(other: Scheme, compare: Callable[[object, object], bool]) -> None:
+    with pytest.raises(SchemesDiffer, match=r"a score of search 1 at .* recollect\.fuse"):
+        compare(Score(0.5, SEARCH), Score(0.5, other))
+
+
+def test_sorting_scores_of_two_schemes_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        sorted([Score(0.5, SEARCH), Score(0.4, OTHERS[0])])
+
+
+def test_scores_of_one_scheme_and_plain_numbers_compare_as_numbers() -> None:
+    low, high = Score(0.25, SEARCH), Score(0.5, Scheme(built_in("search"), NOW))
+    assert [low < high, low <= high, high > low, high >= low, low != high] == [True] * 5
+    assert [low > high, low >= high, high < low, high <= low, low == high] == [False] * 5
+    assert [low <= low, low >= low, low < low] == [True, True, False]
+    assert low == Score(0.25, SEARCH) == 0.25
+    assert max(low, high) == 0.5
+    assert low != "0.25"
+    assert hash(low) == hash(0.25)
+    assert {low: "low"}[Score(0.25, SEARCH)] == "low"
+
+
+def test_a_score_survives_pickling_with_its_scheme() -> None:
+    again = pickle.loads(pickle.dumps(Score(0.25, SEARCH)))  # noqa: S301
+    assert again == Score(0.25, SEARCH)
+    assert again.scheme == SEARCH
+
+
+def test_a_candidate_ranked_with_its_memory_shows_it_and_one_without_says_so() -> None:
+    memory = a_memory("a")
+    ranking = rank(
+        [a_candidate(memory=memory, similarity=0.5), a_candidate("b", similarity=0.4)],
+        built_in("salience"),
+        NOW,
+    )
+    assert ranking[0].memory is memory
+    with pytest.raises(InvalidInput, match="'b' was ranked without its memory"):
+        _ = ranking[1].memory

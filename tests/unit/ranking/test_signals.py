@@ -1,0 +1,191 @@
+"""Every signal is finite, within 0..1 or silent, pure, and reachable from TOML."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from recollect.errors import ProfileError
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind
+from recollect.ranking.parse import parse
+from recollect.ranking.quantities import Age, Clock, Fused, Stated, date
+from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
+from recollect.ranking.signals import (
+    PRIORITIES,
+    SIGNALS,
+    Frequency,
+    KindPriority,
+    Rarity,
+    Recency,
+    Relevance,
+    Revisions,
+    Signal,
+    Similarity,
+    read,
+)
+from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.strategies import candidates, moments, signals
+
+FORTNIGHT = timedelta(days=14)
+DAY = timedelta(days=1)
+
+
+@given(candidates(max_size=3), signals, moments)
+def test_every_signal_is_within_0_and_1_or_silent_and_says_the_same_twice(
+    pool: list[Candidate], signal: Signal | SetSignal, at: datetime
+) -> None:
+    for candidate in pool:
+        if not isinstance(signal, SetSignal):
+            value = read(signal, candidate, at)
+            assert value is None or 0.0 <= value <= 1.0
+            assert read(signal, candidate, at) == value
+
+
+@pytest.mark.parametrize("name", sorted({**SIGNALS, **SET_SIGNALS}))
+def test_every_signal_is_reachable_from_toml(name: str) -> None:
+    option = ', half_life = "3d"' if name == "recency" else ""
+    text = f'about = "x"\nversion = "1"\n[terms]\n{name} = {{ weight = 1.0, missing = 0.0{option} }}'
+    assert parse(text, name="p").terms[0].signal.name == name
+
+
+@pytest.mark.parametrize("name", sorted(SIGNALS))
+def test_every_signal_is_silent_about_a_candidate_of_which_nothing_is_known(name: str) -> None:
+    signal = Recency(half_life=DAY) if name == "recency" else SIGNALS[name]()
+    assert read(signal, a_candidate(), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [(name, name) for name in ("importance", "usefulness", "confidence", "salience", "similarity", "lexical")],
+)
+def test_a_plain_signal_is_the_candidates_own_number(name: str, field: str) -> None:
+    known: dict[str, Any] = {field: 0.3}
+    assert read(SIGNALS[name](), a_candidate(**known), NOW) == 0.3
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        (0 * FORTNIGHT, 1.0),
+        (1 * FORTNIGHT, 1 / 2),
+        (2 * FORTNIGHT, 1 / 4),
+        (-1 * FORTNIGHT, 1.0),  # a clock that runs ahead is not a bonus
+    ],
+)
+def test_freshness_halves_with_every_half_life(age: timedelta, expected: float) -> None:
+    assert read(Recency(half_life=FORTNIGHT), a_candidate(age=age), NOW) == expected
+
+
+def test_a_rate_is_taken_literally() -> None:
+    assert read(Recency(rate_per_day=0.05), a_candidate(age=FORTNIGHT), NOW) == pytest.approx(0.4966, abs=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"half_life": DAY, "rate_per_day": 1.0}])
+def test_recency_fades_in_one_way(options: dict[str, object]) -> None:
+    with pytest.raises(ProfileError, match="give one of the two"):
+        Recency(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Recency(half_life=0 * DAY), lambda: Frequency(0), lambda: Rarity(0), lambda: Revisions(0)],
+)
+def test_a_signal_checks_its_options_when_made(make: type[Frequency]) -> None:
+    with pytest.raises(ProfileError, match="above 0"):
+        make()
+
+
+def test_relevance_checks_its_options_when_made() -> None:
+    with pytest.raises(ProfileError, match="lexical_strength"):
+        Relevance(-1)
+
+
+OLD, NEW = NOW - 9 * DAY, NOW - 2 * DAY
+
+
+@pytest.mark.parametrize(
+    ("clock", "known", "expected"),
+    [
+        (Clock.CREATED, {"created_at": OLD, "updated_at": NEW}, OLD),
+        (Clock.CREATED, {"updated_at": NEW}, None),
+        (Clock.UPDATED, {"created_at": NEW, "updated_at": OLD}, OLD),
+        (Clock.UPDATED, {"created_at": OLD}, OLD),
+        (Clock.ACCESSED, {"created_at": OLD, "last_accessed_at": NEW}, NEW),
+        (Clock.ACCESSED, {"created_at": OLD}, OLD),
+        (Clock.REFERENCED, {"created_at": NEW, "last_accessed_at": OLD}, NEW),
+        (Clock.REFERENCED, {"created_at": OLD, "last_accessed_at": NEW}, NEW),
+        (Clock.CURRENT, {"created_at": NEW, "updated_at": NEW, "valid_from": OLD}, OLD),
+        (Clock.CURRENT, {"created_at": OLD, "updated_at": NEW}, NEW),
+        (Clock.CURRENT, {}, None),
+    ],
+)
+def test_a_clock_goes_by_its_dates(clock: Clock, known: dict[str, Any], expected: datetime | None) -> None:
+    assert date(a_candidate(**known), clock) == expected
+
+
+@pytest.mark.parametrize(("signal", "value"), [(Frequency(50), 1.0), (Rarity(0.15), 1 / 16)])
+def test_use_is_a_merit_or_a_fault(signal: Signal, value: float) -> None:
+    assert read(signal, a_candidate(served=100), NOW) == value
+
+
+@pytest.mark.parametrize(("revisions", "value"), [(5, 0.5), (50, 1.0)])
+def test_revisions_are_full_at_ten(revisions: int, value: float) -> None:
+    assert read(Revisions(), a_candidate(revisions=revisions), NOW) == value
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_kind_is_worth_what_the_table_says_and_half_otherwise(kind: Kind) -> None:
+    assert read(KindPriority(), a_candidate(kind=kind), NOW) == PRIORITIES.get(kind, 0.5)
+    assert read(KindPriority({kind: 0.25}), a_candidate(kind=kind), NOW) == 0.25
+    assert read(KindPriority({}, otherwise=0.1), a_candidate(kind=kind), NOW) == 0.1
+
+
+def test_the_priorities_are_those_of_the_source() -> None:
+    words = {
+        "profile": 1.00,
+        "preference": 0.90,
+        "decision": 0.70,
+        "pattern": 0.60,
+        "discovery": 0.50,
+        "summary": 0.30,
+    }
+    assert words == {kind.value: worth for kind, worth in PRIORITIES.items()}
+
+
+@pytest.mark.parametrize("options", [({Kind.FACT: 1.5}, 0.5), ({}, -0.1)])
+def test_a_priority_outside_0_and_1_is_refused(options: tuple[dict[Kind, float], float]) -> None:
+    with pytest.raises(ProfileError, match="not within"):
+        KindPriority(*options)
+
+
+def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
+    ahead = a_candidate(created_at=NOW + DAY)
+    rule = Relevance(3).quantity
+    assert Age(Clock.CREATED).remark(ahead, NOW) == "dated in the future: counts as new"
+    assert Age(Clock.CREATED).remark(a_candidate(created_at=NOW), NOW) is None
+    assert Age(Clock.CREATED).remark(a_candidate(), NOW) is None
+    assert Stated("similarity").remark(a_candidate(similarity=-0.25), NOW) == "-0.25 counts as 0"
+    assert Stated("similarity").remark(a_candidate(similarity=0.0), NOW) is None
+    assert Similarity().quantity.remark(a_candidate(), NOW) is None
+    assert isinstance(rule, Fused)
+    assert rule.remark(a_candidate(similarity=0.5), NOW) == "no lexical evidence: counts as 0"
+    assert rule.remark(a_candidate(), NOW) == "no similarity or lexical evidence: counts as 0"
+    assert rule.remark(a_candidate(relevance=0.5), NOW) is None
+    assert rule.remark(a_candidate(similarity=0.5, lexical=0.5), NOW) is None
+    assert KindPriority().quantity.remark(a_candidate(), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("signal", "fields"),
+    [
+        (Similarity(), ("similarity",)),
+        (Relevance(3), ("relevance", "similarity", "lexical")),
+        (Relevance(0), ("relevance", "similarity")),
+        (Recency(Clock.CURRENT, DAY), ("valid_from", "created_at", "updated_at")),
+        (KindPriority(), ("kind",)),
+    ],
+)
+def test_a_signal_says_which_fields_it_reads(signal: Signal, fields: tuple[str, ...]) -> None:
+    assert signal.quantity.fields == fields

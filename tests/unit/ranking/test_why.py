@@ -1,0 +1,196 @@
+"""Why a candidate stands or fell, and that the change named would really have put it in."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind
+from recollect.ranking.parse import override
+from recollect.ranking.profile import Gate, Profile, Term
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import rank
+from recollect.ranking.signals import Recency
+from recollect.ranking.why import BelowMinimum, Change, Gated, Outranked, Ranked, why_ranked
+from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.strategies import candidates, moments, profiles
+
+DAY = timedelta(days=1)
+SALIENCE = built_in("salience")
+DEFAULT = built_in("default")
+
+
+def test_a_candidate_that_is_in_is_said_to_be_in() -> None:
+    pool = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.5)]
+    for limit, place in ((None, 2), (2, 2)):
+        reason = why_ranked("b", pool, SALIENCE, NOW, limit=limit)
+        assert (reason.id, reason.fate, reason.changes) == ("b", Ranked(place), ())
+        assert reason.explanation == rank(pool, SALIENCE, NOW)[1].explanation
+
+
+def test_an_outranked_candidate_learns_which_signal_would_have_needed_which_value() -> None:
+    pool = [a_candidate("a", similarity=0.8), a_candidate("b", similarity=0.5, served=1)]
+    reason = why_ranked("b", pool, SALIENCE, NOW, limit=1)
+    assert reason.fate == Outranked(2, 1)
+    (change,) = reason.changes  # not even full salience would have been enough
+    assert (change.signal, change.value) == ("similarity", 0.5)
+    assert change.needed == pytest.approx(0.8 * 1.15, abs=1e-12)
+    assert change.size == change.needed - 0.5
+
+
+def test_the_smallest_change_comes_first() -> None:
+    pool = [
+        a_candidate("a", similarity=0.6, salience=0.6),
+        a_candidate("b", similarity=0.5, salience=0.5, served=0),
+    ]
+    changes = why_ranked("b", pool, SALIENCE, NOW, limit=1).changes
+    assert [change.signal for change in changes] == ["similarity", "salience"]
+    assert changes[0].size < changes[1].size
+
+
+def test_on_a_tie_the_id_decides_whether_equal_is_enough() -> None:
+    rival = a_candidate("m", similarity=0.5)
+    smaller = why_ranked("a", [rival, a_candidate("a", similarity=0.4)], SALIENCE, NOW, limit=1).changes[0]
+    greater = why_ranked("z", [rival, a_candidate("z", similarity=0.4)], SALIENCE, NOW, limit=1).changes[0]
+    assert smaller.needed <= 0.5 < greater.needed
+
+
+def test_a_gated_candidate_learns_how_much_evidence_the_gate_wants() -> None:
+    pool = [a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.1, age=DAY)]
+    reason = why_ranked("b", pool, DEFAULT, NOW, limit=5)
+    assert reason.fate == Gated("relevance", 0.1, 0.15)
+    assert reason.changes == (Change("relevance", 0.1, 0.15),)
+
+
+def test_behind_a_gate_more_of_anything_else_would_not_have_helped() -> None:
+    pool = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.1, importance=0.0)]
+    (change,) = why_ranked("b", pool, DEFAULT, NOW, limit=1).changes
+    assert change.signal == "relevance"
+    assert change.needed > 0.9
+
+
+def test_without_evidence_a_gate_says_so() -> None:
+    reason = why_ranked("b", [a_candidate("a", similarity=0.5), a_candidate("b")], built_in("three-signal"), NOW)
+    assert reason.fate == Gated("similarity", None, 0.0)
+    assert reason.changes == (Change("similarity", 0.0, 0.0),)
+
+
+def test_two_closed_gates_are_not_opened_by_one_change() -> None:
+    strict = override(DEFAULT, {"gates": {"importance": 0.9}})
+    reason = why_ranked("b", [a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.1)], strict, NOW)
+    assert reason.changes == ()
+
+
+def test_a_gate_on_a_signal_that_is_no_term_is_named_too() -> None:
+    strict = override(DEFAULT, {"gates": {"confidence": 0.9}})
+    reason = why_ranked("a", [a_candidate("a", similarity=0.5, confidence=0.4)], strict, NOW)
+    assert reason.fate == Gated("confidence", 0.4, 0.9)
+    assert reason.changes == (Change("confidence", 0.4, 0.9),)
+
+
+def test_a_score_below_the_minimum_learns_what_would_reach_it() -> None:
+    profile = override(built_in("assistant"), {"min_score": 0.5})
+    pool = [a_candidate("a", similarity=0.2, age=0 * DAY, importance=0.0)]
+    reason = why_ranked("a", pool, profile, NOW)
+    assert reason.fate == BelowMinimum(0.5)
+    assert [change.signal for change in reason.changes] == ["similarity", "importance"]
+    assert reason.changes[0].needed == pytest.approx((0.5 - 0.3) / 0.4)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "signal", "means"),
+    [
+        ("session", {"age": 60 * DAY}, {"age": 30 * DAY}, "recency", "at most 29.9 days old"),
+        ("session", {"revisions": 1}, {"revisions": 5}, "revisions", "revisions at least 6"),
+        ("session", {"kind": Kind.SUMMARY}, {"kind": Kind.DECISION}, "kind", "as profile or preference"),
+        ("five-signal", {"served": 1}, {"served": 30}, "frequency", "served at least 31"),
+        ("five-signal", {"age": 30 * DAY}, {"age": 9 * DAY}, "recency", "at most 8.9 days old"),
+        ("salience", {"served": 9}, {"served": 3}, "rarity", "served at most 2"),
+        ("salience", {"salience": 0.1}, {"salience": 0.5}, "salience", None),
+    ],
+)
+def test_a_change_is_said_in_the_signals_own_quantity(
+    name: str, low: dict[str, Any], high: dict[str, Any], signal: str, means: str | None
+) -> None:
+    evidence: dict[str, Any] = {} if name == "session" else {"similarity": 0.9}
+    pool = [a_candidate("a", **evidence, **high), a_candidate("b", **evidence, **low)]
+    changes = {change.signal: change for change in why_ranked("b", pool, built_in(name), NOW, limit=1).changes}
+    assert changes[signal].means == means
+
+
+def test_a_kind_no_table_names_is_offered_as_any_other() -> None:
+    profile = override(built_in("session"), {"terms": {"kind": {"otherwise": 0.95}}})
+    pool = [a_candidate("a", kind=Kind.PREFERENCE), a_candidate("b", kind=Kind.SUMMARY)]
+    changes = {change.signal: change for change in why_ranked("b", pool, profile, NOW, limit=1).changes}
+    assert (changes["kind"].needed, changes["kind"].means) == (0.95, "as profile or any other kind")
+
+
+def test_a_quantity_beyond_all_counting_is_not_said() -> None:
+    tiny = override(built_in("salience"), {"factors": {"rarity": {"rate": 1e-300}}, "min_score": 0.5})
+    pool = [a_candidate("b", similarity=0.6, served=2**53, salience=1.0)]
+    assert [change.means for change in why_ranked("b", pool, tiny, NOW).changes] == []
+    gone = Profile(
+        name="p",
+        version="1",
+        about="A test.",
+        terms=(Term(Recency(half_life=DAY), 1.0, 0.0),),
+        gates=(Gate(Recency(half_life=DAY), 0.0),),
+    )
+    assert why_ranked("b", [a_candidate("b")], gone, NOW).changes == (Change("recency", 0.0, 0.0),)
+
+
+def test_a_kind_no_table_knows_is_not_offered() -> None:
+    pool = [a_candidate("a", kind=Kind.PROFILE), a_candidate("b", kind=Kind.PREFERENCE, revisions=0)]
+    assert "kind" not in {change.signal for change in why_ranked("b", pool, built_in("session"), NOW, limit=1).changes}
+
+
+def test_an_older_twin_learns_that_without_the_newer_one_it_would_have_been_in() -> None:
+    twin: dict[str, Any] = {"relevance": 0.5, "vector": (1.0, 0.0)}
+    pool = [a_candidate("old", age=3 * DAY, importance=0.9, **twin), a_candidate("new", age=2 * DAY, **twin)]
+    changes = {change.signal: change for change in why_ranked("old", pool, DEFAULT, NOW, limit=1).changes}
+    assert changes["newest"] == Change("newest", 0.0, 1.0, "if no newer memory said nearly the same")
+
+
+def test_an_id_nobody_brought_is_not_found() -> None:
+    with pytest.raises(NotFound, match="no candidate is called 'x'"):
+        why_ranked("x", [a_candidate("a", similarity=0.5)], SALIENCE, NOW)
+    with pytest.raises(InvalidInput, match="limit is 0"):
+        why_ranked("a", [a_candidate("a", similarity=0.5)], SALIENCE, NOW, limit=0)
+
+
+@given(candidates(max_size=12), profiles(), moments, st.integers(1, 4), st.data())
+def test_every_change_named_is_enough_and_nothing_less_is(
+    pool: list[Candidate], profile: Profile, at: datetime, limit: int, data: st.DataObject
+) -> None:
+    assume(pool)
+    chosen = data.draw(st.sampled_from(pool))
+    reason = why_ranked(chosen.id, pool, profile, at, limit=limit)
+    others = [one for one in rank([*pool], profile, at) if one.id != chosen.id]
+    rival = others[limit - 1] if len(others) >= limit else None
+    for change in reason.changes:
+        assert 0.0 <= change.value <= change.needed <= 1.0
+        parts = [replace(p, value=change.needed) if p.signal == change.signal else p for p in reason.explanation.parts]
+        scales = [
+            replace(s, value=change.needed) if s.factor == change.signal else s for s in reason.explanation.scales
+        ]
+        score = replace(reason.explanation, parts=tuple(parts), scales=tuple(scales)).score
+        assert score >= profile.min_score
+        assert rival is None or (-score, chosen.id) < (-float(rival.score), rival.id)
+
+
+@given(st.lists(st.tuples(*[st.floats(0.0, 1.0)] * 3), min_size=2, max_size=8), st.integers(1, 3))
+def test_a_candidate_changed_as_told_and_ranked_again_is_in(rows: list[tuple[float, ...]], limit: int) -> None:
+    pool = [a_candidate(f"m{n}", similarity=s, importance=i, age=DAY * 100 * d) for n, (s, i, d) in enumerate(rows)]
+    profile = built_in("three-signal")
+    for candidate in pool:
+        for change in why_ranked(candidate.id, pool, profile, NOW, limit=limit).changes:
+            if change.signal in ("similarity", "importance"):
+                told: dict[str, Any] = {change.signal: change.needed}
+                changed = replace(candidate, **told)
+                again = [changed if one is candidate else one for one in pool]
+                assert candidate.id in [one.id for one in rank(again, profile, NOW, limit=limit)]
