@@ -1,0 +1,104 @@
+"""Budget: how much room the reader has, in tokens."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from recollect.errors import BudgetError
+from recollect.model.memory import Kind
+
+PINNED_SHARE = 0.3
+"""The share of the tokens that pinned memories may take before the ranking has its turn."""
+
+RESPONSE_PERCENT = 15
+"""How much of a model's window is kept for its answer, in percent."""
+
+RESPONSE_LEAST = 500
+RESPONSE_MOST = 4096
+SAFETY_PERCENT = 10
+"""How much of a model's window is kept because other people's token counts are never quite ours."""
+
+NO_RESERVES: Mapping[Kind, int] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Tokens for the whole rendered context, of which some may be kept for a kind or for pinned memories.
+
+    `reserves` is room kept for a kind; what its memories do not use returns to everyone. `items` limits how
+    many memories are packed. `pinned_share` is how much of the tokens pinned memories may take before the
+    ranking has its turn.
+    """
+
+    tokens: int = field(kw_only=False)
+    reserves: Mapping[Kind, int] = field(default_factory=dict[Kind, int], hash=False)
+    items: int | None = None
+    pinned_share: float = PINNED_SHARE
+
+    def __post_init__(self) -> None:
+        _whole("tokens", self.tokens, least=1)
+        if self.items is not None:
+            _whole("items", self.items, least=1)
+        _share("pinned_share", self.pinned_share)
+        object.__setattr__(self, "reserves", self._checked_reserves())
+
+    @classmethod
+    def for_window(
+        cls,
+        window: int,
+        *,
+        messages: int = 0,
+        tools: int = 0,
+        reserves: Mapping[Kind, int] = NO_RESERVES,
+        items: int | None = None,
+        pinned_share: float = PINNED_SHARE,
+    ) -> "Budget":
+        """The tokens a model's window leaves, after its answer, a margin, the messages and the tools."""
+        _whole("window", window, least=1)
+        _whole("messages", messages, least=0)
+        _whole("tools", tools, least=0)
+        response = min(max(_percent(RESPONSE_PERCENT, window), RESPONSE_LEAST), RESPONSE_MOST)
+        safety = _percent(SAFETY_PERCENT, window)
+        tokens = window - response - safety - messages - tools
+        if tokens < 1:
+            raise BudgetError(
+                f"a window of {window} tokens leaves {tokens} for memories: {response} are kept for the "
+                f"response, {safety} for safety, {messages} are taken by messages and {tools} by tools; "
+                "give a larger window, or send less beside the memories"
+            )
+        return cls(tokens, reserves=reserves, items=items, pinned_share=pinned_share)
+
+    def tokens_for_pinned(self, cost: int) -> float:
+        """The smallest budget whose pinned share holds `cost` tokens, infinite if none does."""
+        if cost <= 0:
+            return 0
+        share = Fraction(str(self.pinned_share))  # by its digits: 0.3 of 10 is 3, and not a hair less
+        return math.ceil(cost / share) if share else math.inf
+
+    def _checked_reserves(self) -> Mapping[Kind, int]:
+        for kind, room in self.reserves.items():
+            if kind not in set(Kind):
+                raise BudgetError(f"reserves names the kind {kind!r}; give one of {', '.join(Kind)}")
+            _whole(f"the reserve for {kind}", room, least=0)
+        total = sum(self.reserves.values())
+        if total > self.tokens:
+            raise BudgetError(
+                f"the reserves add up to {total} of {self.tokens} tokens; reserve less, or give more tokens"
+            )
+        return {Kind(kind): room for kind, room in self.reserves.items()}
+
+
+def _whole(what: str, value: int, *, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise BudgetError(f"{what} is {value!r}; give a whole number of at least {least}")
+
+
+def _share(what: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
+        raise BudgetError(f"{what} is {value!r}; give a number within 0..1")
+
+
+def _percent(percent: int, of: int) -> int:
+    """That many percent, rounded up."""
+    return -(-percent * of // 100)

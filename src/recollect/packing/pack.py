@@ -1,0 +1,81 @@
+"""Pack: a ranking and a budget make a context, and nothing vanishes unnamed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.packing.budget import Budget
+from recollect.packing.choice import Offer, choose, settle
+from recollect.packing.prompt import Prompt
+from recollect.ranking.result import Ranking, Scored
+
+
+class Reason(StrEnum):
+    """Why a memory was left out."""
+
+    BUDGET = "budget"
+    ITEMS = "items"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omitted:
+    """A memory that was considered and left out: why, what it would have cost, and the room it met."""
+
+    scored: Scored
+    reason: Reason
+    cost: int
+    room: int
+
+    @property
+    def short(self) -> int:
+        """How many tokens were missing; none were if the limit of items kept it out."""
+        return self.cost - self.room if self.reason is Reason.BUDGET else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What is handed to a model, and what was left out and why.
+
+    `packed` is in rank order, also where the text groups by kind. `tokens` is the count of the text as a
+    whole, `estimated` if the counter is not a model's own.
+    """
+
+    text: str
+    packed: tuple[Scored, ...]
+    omitted: tuple[Omitted, ...]
+    tokens: int
+    estimated: bool
+    budget: Budget
+    ranking: Ranking
+    marker: str
+
+
+def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
+    """Take what fits, best first, after pinned memories and reserves; never more than the budget.
+
+    Every memory of the ranking is packed or omitted, and if any of them fits, the context is not empty.
+    """
+    offer = Offer.of(ranking, budget, prompt)
+    choice = choose(offer, budget)
+    settled = settle(offer, choice)
+    kept = set(settled.places)
+
+    def omitted(place: int) -> Omitted:
+        cost = offer.costs[place]
+        if place in settled.over:
+            reason, room = Reason.BUDGET, cost - settled.over[place]
+        elif place in choice.room:
+            reason, room = Reason.BUDGET, choice.room[place]
+        else:
+            reason, room = Reason.ITEMS, choice.tokens - choice.spent
+        return Omitted(scored=ranking[place], reason=reason, cost=cost, room=room)
+
+    return Context(
+        text=settled.text,
+        packed=tuple(ranking[place] for place in settled.places),
+        omitted=tuple(omitted(place) for place in range(len(ranking)) if place not in kept),
+        tokens=settled.tokens,
+        estimated=not prompt.count.exact,
+        budget=budget,
+        ranking=ranking,
+        marker=prompt.marker,
+    )

@@ -1,0 +1,162 @@
+"""The smallest budget that packs a memory, held against trying every budget there is."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import NotFound
+from recollect.model.memory import Kind, MemoryId
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
+from recollect.packing.shortfall import smallest_budget
+from recollect.packing.tokens import TokenCounter
+from recollect.ranking.result import Ranking
+from recollect.testing import a_memory, a_ranking
+from tests.unit.packing.counters import Erratic, Letters, Shrinking, Swelling, Tally
+
+MARKER = "0123456789abcdef"
+PROMPT = Prompt(MARKER, Letters())
+FRAME = len(PROMPT.frame)
+COUNTERS = st.one_of(st.sampled_from([Letters(), Swelling(), Shrinking()]), st.builds(Erratic, st.integers(0, 99)))
+KINDS = [Kind.PROCEDURE, Kind.FACT]
+ENOUGH = 2_600
+"""More than twice what all memories of any ranking here cost, for the pinned share of a half."""
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> Ranking:
+    sizes = draw(st.lists(st.integers(1, 100), min_size=1, max_size=5))
+    return a_ranking(
+        [
+            a_memory(f"m{n}", text="x" * size, kind=draw(st.sampled_from(KINDS)), pinned=draw(st.booleans()))
+            for n, size in enumerate(sizes)
+        ]
+    )
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> Budget:
+    tokens = draw(st.integers(1, 800))
+    return Budget(
+        tokens,
+        reserves=draw(st.dictionaries(st.sampled_from(KINDS), st.integers(0, tokens // len(KINDS)))),
+        items=draw(st.none() | st.integers(1, 3)),
+        pinned_share=draw(st.sampled_from([0.0, 0.5, 1.0])),
+    )
+
+
+def packs(ranking: Ranking, budget: Budget, prompt: Prompt, id: MemoryId) -> bool:
+    return id in [scored.id for scored in pack(ranking, budget, prompt).packed]
+
+
+def test_what_is_packed_needs_no_more_than_the_given() -> None:
+    ranking, budget = a_ranking([a_memory("a")]), Budget(10_000)
+    assert smallest_budget(ranking, budget, PROMPT, MemoryId("a")) == 10_000
+
+
+def test_the_smallest_budget_is_exact_to_the_token() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b"), a_memory("c")])
+    needed = len(PROMPT.render(ranking))
+    assert smallest_budget(ranking, Budget(1), PROMPT, MemoryId("c")) == needed
+    assert packs(ranking, Budget(needed), PROMPT, MemoryId("c"))
+    assert not packs(ranking, Budget(needed - 1), PROMPT, MemoryId("c"))
+
+
+def test_more_room_may_let_a_larger_one_in_that_keeps_this_one_out() -> None:
+    large, small = a_memory("a", text="x" * 300), a_memory("b")
+    ranking = a_ranking([large, small])
+    alone, first = len(PROMPT.render(ranking[1:])), len(PROMPT.render(ranking[:1]))
+    assert smallest_budget(ranking, Budget(1), PROMPT, MemoryId("b")) == alone
+    assert smallest_budget(ranking, Budget(first), PROMPT, MemoryId("b")) == len(PROMPT.render(ranking))
+
+
+def test_no_budget_helps_against_a_limit_of_items() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b")])
+    assert smallest_budget(ranking, Budget(1_000, items=1), PROMPT, MemoryId("b")) is None
+
+
+def test_a_limit_of_items_may_be_met_by_a_larger_pinned_share() -> None:
+    pinned = a_memory("b", pinned=True)
+    ranking = a_ranking([a_memory("a"), pinned])
+    block = len(PROMPT.block(ranking[1]))
+    budget = Budget(len(PROMPT.render(ranking)), items=1, pinned_share=0.1)
+    assert smallest_budget(ranking, budget, PROMPT, MemoryId("b")) == 10 * block
+
+
+def test_a_pinned_memory_may_come_in_before_those_that_rank_above_it() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b"), a_memory("c", pinned=True)])
+    budget = Budget(len(PROMPT.render(ranking[:1])), pinned_share=0.5)
+    assert smallest_budget(ranking, budget, PROMPT, MemoryId("c")) == 2 * len(PROMPT.block(ranking[2]))
+
+
+def test_a_memory_with_a_reserve_may_come_in_before_those_that_rank_above_it() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b"), a_memory("c", kind=Kind.FACT)])
+    budget = Budget(len(PROMPT.render(ranking[:1])), reserves={Kind.FACT: 200})
+    assert smallest_budget(ranking, budget, PROMPT, MemoryId("c")) == budget.tokens
+
+
+def test_a_pinned_memory_that_is_in_already_leaves_a_larger_one_to_be_passed_over() -> None:
+    large, pinned, small = a_memory("a", text="x" * 100), a_memory("b", pinned=True), a_memory("c")
+    ranking = a_ranking([large, pinned, small])
+    first, both = len(PROMPT.render(ranking[:1])), len(PROMPT.render(ranking[1:]))
+    assert first < both
+    budget = Budget(first, pinned_share=0.5)
+    assert smallest_budget(ranking, budget, PROMPT, MemoryId("c")) == both
+
+
+def test_what_fits_only_as_a_whole_needs_what_it_counts_alone() -> None:
+    prompt = Prompt(MARKER, Shrinking())
+    ranking = a_ranking([a_memory("a", text="x" * 300), a_memory("b")])
+    alone = prompt.count(prompt.render(ranking[1:]))
+    assert prompt.count(prompt.frame) + prompt.count(prompt.block(ranking[1])) > alone
+    assert smallest_budget(ranking, Budget(1), prompt, MemoryId("b")) == alone
+    assert smallest_budget(ranking, Budget(alone), prompt, MemoryId("b")) == alone
+    only = a_ranking([a_memory("b")])
+    assert smallest_budget(only, Budget(alone), prompt, MemoryId("b")) == alone
+
+
+def test_what_counts_more_than_its_parts_needs_what_it_counts() -> None:
+    prompt = Prompt(MARKER, Swelling())
+    ranking = a_ranking([a_memory("a"), a_memory("b"), a_memory("c")])
+    added = prompt.count(prompt.frame) + sum(prompt.count(prompt.block(scored)) for scored in ranking)
+    counted = prompt.count(prompt.render(ranking))
+    assert added < counted
+    assert smallest_budget(ranking, Budget(added), prompt, MemoryId("c")) == counted
+
+
+def test_the_smallest_budget_is_found_without_trying_them_all() -> None:
+    tally = Tally()
+    prompt = Prompt(MARKER, tally)
+    sizes = [20] * 50 + [20] + [*range(19, 0, -1)]
+    ranking = a_ranking([a_memory(f"m{n:02}", text="x" * size) for n, size in enumerate(sizes)])
+    budget = Budget(len(PROMPT.render(ranking[:1])))
+    assert smallest_budget(ranking, budget, prompt, MemoryId("m50")) == len(PROMPT.render(ranking[:51]))
+    each_block_and_the_frame, the_first_alone, the_whole = len(ranking) + 1, 1, 1
+    assert tally.calls == each_block_and_the_frame + the_first_alone + the_whole
+
+
+def test_a_memory_that_was_not_considered_is_not_found() -> None:
+    with pytest.raises(NotFound) as refused:
+        smallest_budget(a_ranking([a_memory("a")]), Budget(100), PROMPT, MemoryId("z"))
+    assert str(refused.value) == "memory 'z' is not in the ranking; ask about one that was considered"
+
+
+@given(rankings(), budgets(), COUNTERS, st.data())
+def test_the_smallest_budget_is_what_trying_them_all_finds(
+    ranking: Ranking, budget: Budget, counter: TokenCounter, data: st.DataObject
+) -> None:
+    prompt = Prompt(MARKER, counter)
+    wanted = data.draw(st.sampled_from([scored.id for scored in ranking]))
+    found = smallest_budget(ranking, budget, prompt, wanted)
+    tried = next(
+        (
+            tokens
+            for tokens in range(budget.tokens, ENOUGH)
+            if packs(ranking, replace(budget, tokens=tokens), prompt, wanted)
+        ),
+        None,
+    )
+    assert found == tried

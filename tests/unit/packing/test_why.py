@@ -1,0 +1,60 @@
+"""From the gates to the last token: where a memory fell, and what would have put it in."""
+
+from typing import Any
+
+import pytest
+
+from recollect.errors import InvalidInput
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
+from recollect.packing.tokens import Estimate
+from recollect.packing.why import why
+from recollect.ranking.door import rank
+from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked
+from recollect.testing import NOW
+
+PROMPT = Prompt("0123456789abcdef", Estimate())
+TEXTS = {"a": "deploys run on Fridays " * 10, "b": "the office is in Lisbon " * 10, "c": "x"}
+SIMILARITIES = {"a": 0.9, "b": 0.8, "c": 0.05}
+POOL: list[dict[str, Any]] = [
+    {"id": id, "text": text, "created_at": NOW, "similarity": SIMILARITIES[id]} for id, text in TEXTS.items()
+]
+
+
+def test_what_does_not_fit_learns_the_budget_that_would_have_been_enough() -> None:
+    ranking = rank(POOL, "default", NOW)
+    tight = Budget(pack(ranking, Budget(10_000), PROMPT).tokens - 1)
+    fate = why("b", POOL, "default", NOW, budget=tight, prompt=PROMPT).fate
+    assert isinstance(fate, Unpacked)
+    assert (fate.reason, fate.cost > fate.room) == ("budget", True)
+    assert fate.budget is not None
+    packed = [one.id for one in pack(ranking, Budget(fate.budget), PROMPT).packed]
+    too_few = [one.id for one in pack(ranking, Budget(fate.budget - 1), PROMPT).packed]
+    assert ("b" in packed, "b" in too_few) == (True, False)
+
+
+def test_what_the_item_limit_kept_out_is_told_that_no_tokens_would_help() -> None:
+    fate = why("b", POOL, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT).fate
+    assert isinstance(fate, Unpacked)
+    assert (fate.reason, fate.budget) == ("items", None)
+
+
+def test_what_is_packed_or_fell_earlier_is_told_as_by_ranking_alone() -> None:
+    ample: dict[str, Any] = {"budget": Budget(10_000), "prompt": PROMPT}
+    assert why("a", POOL, "default", NOW, **ample).fate == Ranked(1)
+    assert why("b", POOL, "default", NOW, limit=1, **ample).fate == Outranked(2, 1)
+    assert why("c", POOL, "default", NOW, **ample).fate == Gated("relevance", 0.05, 0.15)
+    assert why("c", POOL, "default", NOW, overrides={"gates": None}, **ample).fate == Ranked(3)
+    assert why("b", POOL, "default", NOW).fate == Ranked(2)
+
+
+def test_half_of_a_question_about_packing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="give both or neither"):
+        why("a", POOL, "default", NOW, budget=Budget(100))
+
+
+def test_a_question_that_found_nothing_is_passed_on() -> None:
+    bare = [{key: value for key, value in one.items() if key != "similarity"} for one in POOL]
+    ample: dict[str, Any] = {"budget": Budget(10_000), "prompt": PROMPT}
+    assert why("a", bare, "search", NOW, asked=True, **ample).fate == Ranked(1)
