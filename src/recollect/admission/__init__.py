@@ -1,0 +1,1 @@
+"""What happens to a draft before it is a memory."""

@@ -1,0 +1,41 @@
+"""Salience: how much a memory stands out, judged once, at writing."""
+
+from dataclasses import dataclass
+
+from recollect.errors import InvalidInput
+from recollect.model import limits
+from recollect.model.memory import Kind
+
+STANDING = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
+"""The kinds that stand out by themselves: they say how things are to be, not how they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaliencePolicy:
+    """What length, kind and a pin are worth (seed 004).
+
+    A text of `full_length` characters has the whole worth of length; a longer one has no more.
+    """
+
+    length_density_weight: float = 0.45
+    kind_boost: float = 0.20
+    pinned_boost: float = 0.20
+    full_length: int = 500
+
+    def __post_init__(self) -> None:
+        for field in ("length_density_weight", "kind_boost", "pinned_boost"):
+            limits.a_share(field, getattr(self, field))
+        if not 1 <= self.full_length <= limits.LARGEST_COUNT:
+            raise InvalidInput(f"full_length is {self.full_length!r}; give a number of characters, at least 1")
+
+
+POLICY = SaliencePolicy()
+"""The policy of whoever names no other."""
+
+
+def salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = POLICY) -> float:
+    """How much a memory with this text stands out, within 0..1; characters count, not bytes."""
+    density = min(len(text) / policy.full_length, 1.0)
+    boost = policy.kind_boost if kind in STANDING else 0.0
+    pin = policy.pinned_boost if pinned else 0.0
+    return min(density * policy.length_density_weight + boost + pin, 1.0)

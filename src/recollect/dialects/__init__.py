@@ -1,0 +1,1 @@
+"""Other people's APIs on our engine: one file each."""

@@ -1,0 +1,1 @@
+"""What to keep, merge and let go; it decides and never acts."""
