@@ -1,0 +1,50 @@
+"""The command `recollect`, and what its errors are to a shell."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from recollect.cli.profiles import profiles
+from recollect.cli.rank import rank
+from recollect.errors import InvalidInput, NotFound, RecollectError, SignalMissing
+from recollect.version import __version__
+
+EXIT_CODES: Mapping[type[RecollectError], int] = {
+    NotFound: 3,
+    InvalidInput: 2,
+    SignalMissing: 2,
+    RecollectError: 1,
+}
+"""What a shell learns of an error: the first class that fits."""
+
+
+class Commands(click.Group):
+    """A group whose commands may raise our errors."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RecollectError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="recollect")
+def cli() -> None:
+    """A memory engine for AI agents: exact, explained ranking of what an agent knows."""
+
+
+cli.add_command(rank)
+cli.add_command(profiles)
+
+
+def main() -> None:
+    """Run the command line; a character the terminal cannot show is spelled out instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    cli()

@@ -1,0 +1,55 @@
+"""recollect profiles: which there are, what is in one, and whether yours is right."""
+
+import json
+from pathlib import Path
+
+import click
+
+from recollect import config
+from recollect.ranking.parse import describe
+from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
+from recollect.render import text
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def profiles(ctx: click.Context) -> None:
+    """List, show and check rank profiles; alone it lists them."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(listing)
+
+
+@profiles.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def listing(as_json: bool) -> None:
+    """List the built-in profiles."""
+    if as_json:
+        rows = [{"name": p.name, "version": p.version, "about": p.about} for p in BUILT_IN.values()]
+        click.echo(json.dumps(rows, ensure_ascii=False))
+    else:
+        for profile in BUILT_IN.values():
+            click.echo(text.profile(profile))
+
+
+@profiles.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, every option spelled out.")
+def show(name: str, as_json: bool) -> None:
+    """Print the built-in profile NAME as written, ready to copy and change."""
+    profile = built_in(name)
+    if as_json:
+        click.echo(json.dumps({"name": profile.name, **describe(profile)}, ensure_ascii=False))
+    else:
+        click.echo(TEXTS[name], nl=False)
+
+
+@profiles.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, every option spelled out.")
+def check(file: Path, as_json: bool) -> None:
+    """Check the profile in FILE, and say what is wrong with it if anything is."""
+    profile = config.profile_file(file)
+    if as_json:
+        click.echo(json.dumps({"name": profile.name, **describe(profile)}, ensure_ascii=False))
+    else:
+        click.echo(f"{profile.name} {profile.version} is a sound profile")

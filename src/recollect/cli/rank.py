@@ -1,0 +1,82 @@
+"""recollect rank: candidates in, ranking out; no store."""
+
+import json
+import tomllib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+import click
+
+from recollect import config
+from recollect.errors import InvalidInput
+from recollect.packing.why import why as explain_place
+from recollect.ranking import door
+from recollect.ranking.lines import read_lines, read_moment
+from recollect.render import text, wire
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--profile", default="default", show_default=True, help="A profile's name, or a .toml file.")
+@click.option("--at", metavar="ISO", help="The moment to rank for, with its offset; the present if not given.")
+@click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Override a key of the profile.")
+@click.option("--limit", type=click.IntRange(min=1), help="Keep the best so many.")
+@click.option("--why", metavar="ID", help="Say where this candidate stands or fell, and what would change it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with full precision.")
+def rank(
+    file: BinaryIO,
+    profile: str,
+    at: str | None,
+    changes: tuple[str, ...],
+    limit: int | None,
+    why: str | None,
+    as_json: bool,
+) -> None:
+    """Rank candidates, one JSON object a line, from FILE or standard input.
+
+    A candidate has an `id` and any of: similarity, lexical, relevance, created_at, updated_at,
+    last_accessed_at, valid_from, importance, usefulness, confidence, salience, served, revisions, kind,
+    vector, text, title, pinned. What is unknown is left out.
+    """
+    chosen = config.profile(profile, _overrides(changes))
+    moment = datetime.now(UTC) if at is None else read_moment("--at", at)
+    candidates = read_lines(file)
+    if why is None:
+        ranking = door.rank(candidates, chosen, moment, limit=limit)
+        _print(wire.ranking(ranking) if as_json else text.ranking(ranking))
+    else:
+        reason = explain_place(why, candidates, chosen, moment, limit=limit)
+        _print(wire.why(reason) if as_json else text.why(reason))
+
+
+def _overrides(changes: Iterable[str]) -> dict[str, Any]:
+    """`terms.recency.half_life=30d` → the same as nested tables; a value is TOML, or else a text."""
+    overrides: dict[str, Any] = {}
+    for change in changes:
+        path, separator, value = change.partition("=")
+        if not separator or not path:
+            raise InvalidInput(f"--set {change!r} has no KEY=VALUE, such as terms.recency.half_life=30d")
+        *tables, key = path.split(".")
+        table = overrides
+        for name in tables:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise InvalidInput(f"--set {change!r} goes into {name!r}, which another --set gave a value")
+        table[key] = _value(value)
+    return overrides
+
+
+def _value(written: str) -> object:
+    try:
+        return tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        return written or None
+
+
+def _print(shown: dict[str, Any] | Iterable[str]) -> None:
+    if isinstance(shown, dict):
+        click.echo(json.dumps(shown, ensure_ascii=False))
+    else:
+        for line in shown:
+            click.echo(line)

@@ -1,0 +1,130 @@
+"""What people read, as they read it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import rank
+from recollect.ranking.why import BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
+from recollect.render import text
+from recollect.testing import NOW, a_candidate, a_memory
+
+DAY = timedelta(days=1)
+
+
+def test_a_ranking_reads_like_this() -> None:
+    pool = [
+        a_candidate(memory=a_memory("a", text="deploys run\n on Fridays"), similarity=0.9, salience=1.0),
+        a_candidate("b", similarity=-0.5, served=1),
+    ]
+    assert "\n".join(text.ranking(rank(pool, built_in("salience"), NOW))) == (
+        "salience 1 at 2026-01-01T00:00:00+00:00\n"
+        "\n"
+        "  1. 0.900  a  deploys run on Fridays\n"
+        "     + 0.900 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   similarity 0.900 × 1\n"
+        "     × 1.000 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ salience 1.000\n"
+        "     × 1.000 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ rarity 1.000 (assumed)\n"
+        "\n"
+        "  2. 0.000  b\n"
+        "     + 0.000                      similarity 0.000 × 1 (-0.5 counts as 0)\n"
+        "     × 0.775 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇     salience 0.500 (assumed)\n"
+        "     × 0.870 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    rarity 0.870\n"
+        "\n"
+        "2 ranked"
+    )
+
+
+def test_what_was_left_out_is_counted_by_reason() -> None:
+    pool = [a_candidate(id, similarity=s) for id, s in (("a", 0.9), ("b", 0.8), ("c", 0.1))]
+    lines = list(text.ranking(rank(pool, built_in("default"), NOW, limit=1)))
+    assert lines[-1] == "1 ranked, left out: 1 by gate:relevance, 1 by limit"
+
+
+def test_a_reason_reads_like_this() -> None:
+    pool = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.8, salience=0.25)]
+    assert "\n".join(text.why(why_ranked("b", pool, built_in("salience"), NOW, limit=1))) == (
+        "b is at place 2, and there are 1\n"
+        "score 0.530\n"
+        "  + 0.800 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇     similarity 0.800 × 1\n"
+        "  × 0.663 ▇▇▇▇▇▇▇▇▇▇▇▇▇        salience 0.250\n"
+        "  × 1.000 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ rarity 1.000 (assumed)\n"
+        "it would have been in with salience 0.716 instead of 0.250"
+    )
+
+
+def test_several_ways_in_are_told_smallest_first() -> None:
+    pool = [a_candidate("a", revisions=10), a_candidate("b", revisions=2, age=20 * DAY)]
+    last = list(text.why(why_ranked("b", pool, built_in("session"), NOW, limit=1)))[-2:]
+    assert last[0].startswith("it would have been in with ")
+    assert last[1].startswith("or ")
+
+
+def test_where_no_single_signal_would_have_done_it_says_so() -> None:
+    pool = [a_candidate("a", similarity=1.0, salience=1.0), a_candidate("b", similarity=0.2, salience=0.2)]
+    assert list(text.why(why_ranked("b", pool, built_in("salience"), NOW, limit=1)))[-1] == (
+        "no single signal could have put it in"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fate", "said"),
+    [
+        (Gated("relevance", None, 0.15), "m did not pass the gate: it has no evidence for relevance"),
+        (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
+        (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
+        (Outranked(7, 5), "m is at place 7, and there are 5"),
+        (
+            Unpacked("budget", 90, 50, 840),
+            "m was ranked but not packed: it costs 90 tokens, 50 were left; 840 in all would do",
+        ),
+        (
+            Unpacked("items", 90, 500, None),
+            "m was ranked but not packed: it costs 90 tokens, 500 were left, and items decided",
+        ),
+        (Ranked(3), "m is in, at place 3"),
+    ],
+)
+def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
+    reason = replace(why_ranked("m", [a_candidate()], built_in("session"), NOW), fate=fate)
+    assert next(iter(text.why(reason))) == said
+
+
+def test_who_is_in_or_short_of_tokens_is_told_of_no_signals() -> None:
+    reason = why_ranked("m", [a_candidate()], built_in("session"), NOW)
+    for fate in (Ranked(1), Unpacked("budget", 90, 50, 840)):
+        lines = list(text.why(replace(reason, fate=fate, changes=())))
+        assert lines[-1].lstrip().startswith("+ ")
+
+
+def test_a_needed_value_is_rounded_to_the_side_that_is_enough() -> None:
+    reason = replace(
+        why_ranked("m", [a_candidate()], built_in("session"), NOW),
+        fate=Outranked(2, 1),
+        changes=(Change("recency", 0.5, 0.71201, "at most 3 days old"),),
+    )
+    assert list(text.why(reason))[-1] == (
+        "it would have been in with recency 0.713 instead of 0.500 (at most 3 days old)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a\tb\n c", "a b c"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\u202eevil", "\\u202eevil"),
+        ("naïve 漢字", "naïve 漢字"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_nothing_in_a_text_can_steer_a_terminal(written: str, shown: str) -> None:
+    assert text.printable(written) == shown
+
+
+def test_a_profile_is_one_line() -> None:
+    assert text.profile(built_in("session")) == (
+        "session              1   Rank observations to know before anyone asks: fresh, often revised, and of a "
+        "kind that lasts."
+    )
