@@ -1,0 +1,125 @@
+"""Who may import whom: the table here is the architecture, and ARCHITECTURE.md shows the same one."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .source import ROOT, Import, imports, layer_of, modules, name_of, parsed, relative
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "version": set(),
+    "model": {"errors"},
+    "ranking": {"model", "errors"},
+    "packing": {"ranking", "model", "errors"},
+    "admission": {"model", "errors"},
+    "lifecycle": {"ranking", "model", "errors"},
+    "render": {"packing", "ranking", "model"},
+    "config": {"ranking", "model", "errors"},
+    "cli": {"config", "render", "packing", "ranking", "model", "errors", "version"},
+    "__main__": {"cli"},
+    "dialects": {"admission", "lifecycle", "ranking", "model", "errors"},
+    "testing": {"packing", "ranking", "model", "errors"},
+}
+ROOT_LAYER = "recollect"
+"""The package root gathers the public names, so it may import every layer, and no layer imports it."""
+
+HEAVY = {"numpy", "pydantic"}
+"""What a user who does not need it should not wait for."""
+
+
+def forbidden(layer: str, found: list[Import]) -> list[str]:
+    """The imports of our own that the layer may not have."""
+    if layer == ROOT_LAYER:
+        return []
+    ours = [i for i in found if i.name.startswith(".") or i.name.split(".")[0] == ROOT_LAYER]
+    allowed = MAY_IMPORT[layer] | {layer}
+    return [i.name for i in ours if layer_of(i.name) not in allowed and not is_start_of(i, ours)]
+
+
+def is_start_of(one: Import, others: list[Import]) -> bool:
+    """Whether it is only the `recollect` of `from recollect import ranking`, which is judged by its end."""
+    return one.name == ROOT_LAYER and any(o.line == one.line and o.name != one.name for o in others)
+
+
+def test_the_table_has_an_entry_for_every_layer_and_for_nothing_else() -> None:
+    layers = {layer_of(name_of(path)) for path in modules()}
+    assert layers - {ROOT_LAYER} == MAY_IMPORT.keys()
+    assert set().union(*MAY_IMPORT.values()) <= layers
+
+
+@pytest.mark.parametrize("path", modules(), ids=relative)
+def test_a_module_imports_only_what_its_layer_may(path: Path) -> None:
+    assert forbidden(layer_of(name_of(path)), list(imports(parsed(path)))) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import recollect",
+        "import recollect.ranking",
+        "from recollect import ranking",
+        "from recollect.ranking import curves",
+        "from recollect.ranking.curves import Clamp",
+        "from . import ranking",
+        "from .ranking import curves",
+        "def f():\n    from recollect.ranking import curves",
+        "class A:\n    def f(self):\n        import recollect.ranking.curves",
+        "if TYPE_CHECKING:\n    from recollect.ranking import curves",
+    ],
+)
+def test_an_import_from_above_is_noticed_wherever_it_is_written(code: str) -> None:
+    assert forbidden("model", list(imports(ast.parse(code)))) != []
+
+
+@pytest.mark.parametrize("code", ["from recollect.errors import NotFound", "from recollect import errors"])
+def test_an_import_from_below_is_allowed(code: str) -> None:
+    assert forbidden("model", list(imports(ast.parse(code)))) == []
+
+
+def test_the_architecture_page_shows_the_same_table() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = page.split("## Who may import whom", 1)[1].split("\n## ")[0]
+    shown: dict[str, set[str]] = {}
+    for row in re.findall(r"^\|(.+)\|(.+)\|\s*$", section, re.MULTILINE):
+        layers, allowed = (re.findall(r"`([\w.]+)`", cell) for cell in row)
+        shown |= {layer: set(allowed) for layer in layers}
+    assert shown == MAY_IMPORT
+
+
+def heavy_modules() -> set[str]:
+    """Everything heavy, and each module of ours that loads something heavy as it is loaded itself."""
+    loads = {name_of(path): {i.name for i in imports(parsed(path)) if i.on_loading} for path in modules()}
+    heavy = set(HEAVY)
+    while more := {name for name, needed in loads.items() if needed & heavy} - heavy:
+        heavy |= more
+    return heavy
+
+
+def test_an_import_inside_a_function_is_of_something_heavy() -> None:
+    heavy = heavy_modules()
+    late = [
+        f"{relative(path)}:{i.line} {i.name}"
+        for path in modules()
+        for i in imports(parsed(path))
+        if not i.on_loading and not any(f"{i.name}.".startswith(f"{name}.") for name in heavy)
+        if not any(name.startswith(f"{i.name}.") for name in heavy)
+    ]
+    assert late == []
+
+
+@pytest.mark.parametrize(
+    ("code", "unwanted"),
+    [
+        ("import recollect", {"numpy", "pydantic", "click"}),
+        ("import recollect.cli.main", {"numpy", "pydantic"}),
+    ],
+)
+def test_loading_the_package_does_not_load_what_is_heavy(code: str, unwanted: set[str]) -> None:
+    script = f"{code}, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not unwanted & set(loaded.stdout.split())

@@ -1,0 +1,67 @@
+"""The public names: what a user may type after `recollect.`; anything else may move."""
+
+import inspect
+
+import pytest
+
+import recollect
+
+PUBLIC = [
+    "Budget",
+    "BudgetError",
+    "Candidate",
+    "Context",
+    "ContextScore",
+    "Explanation",
+    "FieldError",
+    "InvalidInput",
+    "Kind",
+    "Memory",
+    "MemoryScorer",
+    "NotFound",
+    "Profile",
+    "ProfileError",
+    "Prompt",
+    "Ranking",
+    "RecollectError",
+    "SchemesDiffer",
+    "Scored",
+    "ScoredMemory",
+    "SearchScore",
+    "SignalMissing",
+    "calculate_salience",
+    "calculate_value",
+    "compute_composite_score",
+    "fuse",
+    "merge",
+    "pack",
+    "profile",
+    "rank",
+    "rank_result",
+    "recency_score",
+    "revision_score",
+    "should_retain",
+    "type_priority",
+    "usage_penalty",
+    "why",
+]
+
+
+def test_the_public_names_are_these_and_sorted() -> None:
+    assert list(recollect.__all__) == PUBLIC
+    assert sorted(PUBLIC) == PUBLIC
+
+
+def test_the_package_shows_nothing_but_its_public_names_and_its_modules() -> None:
+    shown = {name for name in dir(recollect) if not name.startswith("_")}
+    modules = {name for name in shown if inspect.ismodule(getattr(recollect, name))}
+    assert shown - modules == {name for name in PUBLIC if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_can_be_imported_and_says_what_it_is_for(name: str) -> None:
+    thing = getattr(recollect, name)
+    written = thing.__doc__ or ""
+    made_by_dataclass = written.startswith(f"{name}(")
+    assert written.strip()
+    assert not made_by_dataclass

@@ -1,0 +1,81 @@
+"""What the documentation shows works: its Python runs, and its commands print what it says they print."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .markdown import Page
+from .source import ROOT, files, relative
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?((?:(?!\$ ).*\n?)*)", re.MULTILINE)
+"""A prompt, what is typed, continued after a backslash, and all that follows up to the next prompt."""
+
+OURS = re.compile(r"(?:^|\| *)(?:\.venv/bin/)?(?=recollect\b)")
+ENVIRONMENT = os.environ | {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "COLUMNS": "80",
+    "PYTHONUTF8": "1",
+}
+
+
+def commands(page: Page) -> Iterator[tuple[str, str]]:
+    """Every command of ours in the page's console blocks, with the output shown under it."""
+    for block in page.blocks("console"):
+        for typed, shown in COMMAND.findall("\n".join(block)):
+            if OURS.search(typed):
+                yield typed.replace(".venv/bin/recollect", "recollect"), shown
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command's outcome, its errors among its output as in a terminal."""
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A copy of the repository that a command may write to."""
+    for path in files():
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_the_python_of_a_page_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+    script = tmp_path / f"{path.stem}.py"
+    script.write_text(Page.read(path).code("python"), encoding="utf-8")
+    outcome = run([sys.executable, "-W", "error", str(script)], tmp_path)
+    assert outcome.returncode == 0, f"lines are those of {relative(path)}\n{outcome.stdout}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_the_commands_of_a_page_print_what_it_shows(path: Path, repository: Path) -> None:
+    for typed, shown in commands(Page.read(path)):
+        outcome = run(["bash", "-o", "pipefail", "-c", typed], repository)
+        refused = re.search(r"^Error: ", shown, re.MULTILINE) is not None
+        assert (outcome.returncode != 0) == refused, f"$ {typed}\n{outcome.stdout}"
+        if shown.strip():
+            assert outcome.stdout.rstrip() == shown.rstrip(), f"$ {typed}"
+
+
+def test_a_command_is_read_with_its_continuation_and_its_output_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ git status\nclean\n$ recollect rank \\\n    --at now\none\n\ntwo\n"
+        "$ cat a | .venv/bin/recollect rank\n```\n\n```python\nx = 1\n```\n"
+    )
+    assert list(commands(Page.read(page))) == [
+        ("recollect rank \\\n    --at now", "one\n\ntwo\n"),
+        ("cat a | recollect rank", ""),
+    ]
+    assert Page.read(page).code("python").split("\n")[12] == "x = 1"
