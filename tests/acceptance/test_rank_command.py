@@ -117,7 +117,7 @@ def test_the_json_of_one_candidate_is_this() -> None:
                         "weight": 0.4,
                         "points": 0.0,
                         "assumed": False,
-                        "note": None,
+                        "note": "similarity -0.5 counts as 0",
                     },
                     {
                         "signal": "recency",

@@ -94,8 +94,13 @@ class Fused:
         return self.rule(candidate)
 
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
-        silent = () if candidate.relevance is not None else self.rule.silent(candidate)
-        return f"no {' or '.join(silent)} evidence: counts as 0" if silent else None
+        if candidate.relevance is not None:
+            return None
+        silent = self.rule.silent(candidate)
+        remarks = [f"no {' or '.join(silent)} evidence: counts as 0"] if silent else []
+        if candidate.similarity is not None and candidate.similarity < 0.0:
+            remarks.append(f"similarity {candidate.similarity:g} counts as 0")
+        return "; ".join(remarks) or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,10 @@ def test_an_attribute_is_one_line_without_quotes() -> None:
     assert escaping.attribute('a "b"?\n\tc') == "a &quot;b&quot;?&#10;&#9;c"
 
 
+def test_what_makes_a_tag_has_its_name() -> None:
+    assert escaping.text("<a & b>") == "&lt;a &amp; b&gt;"
+
+
 def test_what_looks_like_a_reference_stays_what_it_is() -> None:
     assert escaping.text("&lt;&#60;&amp;") == "&amp;lt;&amp;#60;&amp;amp;"
 

@@ -127,15 +127,24 @@ def test_what_counts_more_than_its_parts_needs_what_it_counts() -> None:
     assert smallest_budget(ranking, Budget(added), prompt, MemoryId("c")) == counted
 
 
-def test_the_smallest_budget_is_found_without_trying_them_all() -> None:
-    tally = Tally()
-    prompt = Prompt(MARKER, tally)
-    sizes = [20] * 50 + [20] + [*range(19, 0, -1)]
+def test_budgets_that_cannot_hold_what_must_be_in_before_are_not_tried() -> None:
+    prompt = Prompt(MARKER, tally := Tally())
+    sizes = [30] * 50 + [20, 20]
     ranking = a_ranking([a_memory(f"m{n:02}", text="x" * size) for n, size in enumerate(sizes)])
     budget = Budget(len(PROMPT.render(ranking[:1])))
-    assert smallest_budget(ranking, budget, prompt, MemoryId("m50")) == len(PROMPT.render(ranking[:51]))
-    each_block_and_the_frame, the_first_alone, the_whole = len(ranking) + 1, 1, 1
-    assert tally.calls == each_block_and_the_frame + the_first_alone + the_whole
+    assert smallest_budget(ranking, budget, prompt, ranking[-1].id) == len(PROMPT.render(ranking))
+    the_frame, the_first_alone, the_whole = 1, 1, 1
+    assert tally.calls == the_frame + len(ranking) + the_first_alone + the_whole
+
+
+def test_what_comes_after_it_in_the_ranking_does_not_slow_the_search() -> None:
+    prompt = Prompt(MARKER, tally := Tally())
+    sizes = [200, 20, *range(19, 0, -1)]
+    ranking = a_ranking([a_memory(f"m{n:02}", text="x" * size) for n, size in enumerate(sizes)])
+    budget = Budget(len(PROMPT.render(ranking[:1])))
+    assert smallest_budget(ranking, budget, prompt, ranking[1].id) == len(PROMPT.render(ranking[:2]))
+    the_frame, the_first_alone_twice, the_whole = 1, 2, 1
+    assert tally.calls == the_frame + len(ranking) + the_first_alone_twice + the_whole
 
 
 def test_a_memory_that_was_not_considered_is_not_found() -> None:

@@ -172,7 +172,11 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
     assert isinstance(rule, Fused)
     assert rule.remark(a_candidate(similarity=0.5), NOW) == "no lexical evidence: counts as 0"
     assert rule.remark(a_candidate(), NOW) == "no similarity or lexical evidence: counts as 0"
-    assert rule.remark(a_candidate(relevance=0.5), NOW) is None
+    assert rule.remark(a_candidate(similarity=-0.5, relevance=0.5), NOW) is None
+    assert rule.remark(a_candidate(similarity=-0.5), NOW) == (
+        "no lexical evidence: counts as 0; similarity -0.5 counts as 0"
+    )
+    assert rule.remark(a_candidate(similarity=0.0, lexical=0.5), NOW) is None
     assert rule.remark(a_candidate(similarity=0.5, lexical=0.5), NOW) is None
     assert KindPriority().quantity.remark(a_candidate(), NOW) is None
 
