@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recollect.errors import NotFound, ProfileError
+from recollect.errors import InvalidInput, NotFound, ProfileError
 from recollect.ranking.parse import Document, override, parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
@@ -16,6 +16,8 @@ def profile(source: str | Path, overrides: Document | None = None) -> Profile:
 
 def profile_file(path: Path) -> Profile:
     """The profile in a TOML file, named like the file."""
+    if path.suffix != ".toml":
+        raise InvalidInput(f"the profile file {str(path)!r} does not end in .toml; rename it")
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:

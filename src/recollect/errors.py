@@ -10,7 +10,16 @@ RecollectError                      retryable = False
 └── SignalMissing                   a profile needs evidence that is not there
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import ClassVar
+
+
+def remedy(given: str, known: Iterable[str]) -> str:
+    """What to write instead of an unknown name: the known one it looks like, or else all of them."""
+    names = list(known)
+    near = get_close_matches(given, names, n=1, cutoff=0.7)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
 
 
 class RecollectError(Exception):

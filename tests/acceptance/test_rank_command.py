@@ -167,7 +167,7 @@ def test_the_json_of_one_candidate_is_this() -> None:
         (b'{"id": "b", "created_at": "0001-01-01T00:00:00Z"}', "line 2, field 'created_at': 0001"),
         (
             b'{"id": "b", "created_at": "2026-01-01T00:00:00"}',
-            "line 2, field 'created_at': 2026-01-01T00:00:00 has no time zone",
+            "line 2, field 'created_at': '2026-01-01T00:00:00' has no time zone",
         ),
         (b'{"id": "b", "updated_at": "soon"}', "line 2, field 'updated_at': 'soon' is no date"),
         (b'{"id": "b", "importance": 1.5}', "line 2, field 'importance': 1.5 is not within 0..1"),
@@ -197,11 +197,11 @@ def test_a_hostile_line_is_refused_with_exit_code_2_and_no_traceback(line: bytes
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--profile", "nope"], 3, "no profile is called 'nope'; built in are"),
+        (["--profile", "nope"], 3, "no profile is called 'nope'; known are assistant"),
         (["--profile", "nope.toml"], 3, "there is no profile file 'nope.toml'"),
         (["--profile", "/"], 3, "no profile is called '/'"),
         (["--at", "tomorrow"], 2, "field '--at': 'tomorrow' is no date"),
-        (["--at", "2026-01-01T00:00:00"], 2, "field '--at': 2026-01-01T00:00:00 has no time zone"),
+        (["--at", "2026-01-01T00:00:00"], 2, "field '--at': '2026-01-01T00:00:00' has no time zone"),
         (["--at", "9999-01-01T00:00:00Z"], 2, "is not within 1900"),
         (["--set", "min_score"], 2, "has no KEY=VALUE"),
         (["--set", "=3"], 2, "has no KEY=VALUE"),
@@ -331,3 +331,33 @@ def test_a_broken_profile_file_is_refused_with_what_is_wrong(tmp_path: Path) -> 
 
 def test_the_version_is_told() -> None:
     assert recollect("--version").stdout.startswith(b"recollect, version ")
+
+
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["bash", "-c", f"{sys.executable} -m recollect {command}"], capture_output=True)
+
+
+def test_closed_input_is_no_input() -> None:
+    done = shell("rank --profile session --json <&-")
+    assert (done.returncode, json.loads(done.stdout)["results"]) == (0, [])
+
+
+@pytest.mark.parametrize("command", ["rank .", "rank 0>/dev/null"])
+def test_candidates_that_cannot_be_read_are_an_error_and_no_traceback(command: str) -> None:
+    done = shell(command)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert b"rror" in done.stderr
+
+
+@pytest.mark.parametrize("stream", ["1>/dev/full", ">&-"])
+def test_output_that_goes_nowhere_is_no_traceback(stream: str) -> None:
+    done = shell(f"profiles {stream}")
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_profile_file_that_rank_would_not_take_is_not_called_sound(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.txt"
+    odd.write_text("")
+    done = recollect("profiles", "check", str(odd))
+    assert (done.returncode, b"does not end in .toml" in done.stderr) == (2, True)

@@ -1,5 +1,7 @@
 """The command `recollect`, and what its errors are to a shell."""
 
+import errno
+import io
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +31,11 @@ class Commands(click.Group):
         except RecollectError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
+                raise
+            click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,6 +50,8 @@ cli.add_command(profiles)
 
 def main() -> None:
     """Run the command line; a character the terminal cannot show is spelled out instead of failing."""
+    if sys.stdin is None:  # closed by whoever started us: there is nothing to read
+        sys.stdin = io.TextIOWrapper(io.BytesIO())
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

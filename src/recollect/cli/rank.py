@@ -10,6 +10,7 @@ import click
 
 from recollect import config
 from recollect.errors import InvalidInput
+from recollect.model.candidate import Candidate
 from recollect.packing.why import why as explain_place
 from recollect.ranking import door
 from recollect.ranking.lines import read_lines, read_moment
@@ -20,7 +21,7 @@ from recollect.render import text, wire
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--profile", default="default", show_default=True, help="A profile's name, or a .toml file.")
 @click.option("--at", metavar="ISO", help="The moment to rank for, with its offset; the present if not given.")
-@click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Override a key of the profile.")
+@click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Override a key; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="Keep the best so many.")
 @click.option("--why", metavar="ID", help="Say where this candidate stands or fell, and what would change it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with full precision.")
@@ -35,19 +36,34 @@ def rank(
 ) -> None:
     """Rank candidates, one JSON object a line, from FILE or standard input.
 
-    A candidate has an `id` and any of: similarity, lexical, relevance, created_at, updated_at,
-    last_accessed_at, valid_from, importance, usefulness, confidence, salience, served, revisions, kind,
-    vector, text, title, pinned. What is unknown is left out.
+    A candidate has an `id` and any of: similarity (-1..1), lexical, relevance, importance, usefulness,
+    confidence, salience (0..1), served, revisions (counts), created_at, updated_at, last_accessed_at,
+    valid_from (dates with an offset), kind, vector, and to be shown: text (with created_at), title, pinned.
+    What is unknown is left out.
+
+    \b
+    echo '{"id": "a", "similarity": 0.7, "created_at": "2025-12-01T00:00:00Z"}' | recollect rank
+    recollect rank notes.jsonl --set terms.recency.half_life=30d --set min_score=0.2
     """
     chosen = config.profile(profile, _overrides(changes))
     moment = datetime.now(UTC) if at is None else read_moment("--at", at)
-    candidates = read_lines(file)
+    candidates = _read(file)
     if why is None:
         ranking = door.rank(candidates, chosen, moment, limit=limit)
         _print(wire.ranking(ranking) if as_json else text.ranking(ranking))
     else:
         reason = explain_place(why, candidates, chosen, moment, limit=limit)
         _print(wire.why(reason) if as_json else text.why(reason))
+
+
+def _read(file: BinaryIO) -> list[Candidate]:
+    """The candidates of the file; someone at a terminal is told that we wait for them."""
+    if file.isatty():
+        click.echo("reading candidates, one JSON object a line; Ctrl-D ends them", err=True)
+    try:
+        return read_lines(file)
+    except OSError as error:
+        raise InvalidInput(f"the candidates cannot be read: {error.strerror}") from error
 
 
 def _overrides(changes: Iterable[str]) -> dict[str, Any]:

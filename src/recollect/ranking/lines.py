@@ -4,10 +4,9 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from recollect.errors import FieldError, InvalidInput
+from recollect.errors import FieldError, InvalidInput, remedy
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, Memory, MemoryId
@@ -56,13 +55,19 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
 
 def read_moment(field: str, value: object) -> datetime:
     """An aware moment from an ISO 8601 text (or a datetime, where the caller is Python)."""
-    if isinstance(value, str):
+    written = value
+    if isinstance(written, str):
         try:
-            value = datetime.fromisoformat(value)
+            value = datetime.fromisoformat(written)
         except ValueError as error:
             raise FieldError(
-                f"{show(value)} is no date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
+                f"{show(written)} is no date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
             ) from error
+        if value.utcoffset() is None:
+            raise FieldError(
+                f"{show(written)} has no time zone; write time and offset, such as {value.isoformat()}+00:00",
+                field=field,
+            )
     if not isinstance(value, datetime):
         raise FieldError(f"{show(value)} is no date; write a text in ISO 8601", field=field)
     return limits.a_moment(field, value)
@@ -100,9 +105,7 @@ def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_key(key: object) -> NoReturn:
-    near = get_close_matches(str(key), FIELDS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FIELDS)}"
-    raise FieldError(f"no field is called so; {hint}", field=show(key).strip("'"))
+    raise FieldError(f"no field is called so; {remedy(str(key), FIELDS)}", field=show(key).strip("'"))
 
 
 def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:

@@ -1,7 +1,6 @@
 """Merging rankings: of one scheme by score, of different schemes by rank."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.errors import InvalidInput, SchemesDiffer
@@ -59,7 +58,7 @@ def merge(*rankings: Ranking) -> Ranking:
     )
 
 
-def fuse(rankings: Sequence[Ranking], *, constant: int = RANK_CONSTANT) -> tuple[Fused, ...]:
+def fuse(*rankings: Ranking, constant: int = RANK_CONSTANT) -> tuple[Fused, ...]:
     """The candidates of several rankings by their places (reciprocal rank fusion), then by id.
 
     This is how lists of different profiles come together; their scores never do.

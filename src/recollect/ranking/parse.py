@@ -5,14 +5,14 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-from recollect.errors import ProfileError
+from recollect.errors import ProfileError, remedy
 from recollect.model.memory import Kind
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.quantities import Clock
@@ -98,19 +98,24 @@ def _read(document: Document) -> dict[str, Any]:
 
 
 def _term(key: str, value: object) -> Term:
-    options = dict(_as_table(value, f"terms.{key}"))
-    if "weight" not in options:
-        raise ProfileError(f"terms.{key} has no weight")
-    weight = _number(options.pop("weight"), f"terms.{key}.weight")
-    missing = _missing(options, f"terms.{key}")
-    return Term(_signal(key, options, f"terms.{key}"), weight, missing)
+    where = f"terms.{key}"
+    signal, own = _use(key, value, where, ("weight", "missing"))
+    if "weight" not in own:
+        raise ProfileError(f"{where} has no weight")
+    return Term(signal, own["weight"], own.get("missing"))
 
 
 def _factor(key: str, value: object) -> Factor:
-    options = dict(_as_table(value, f"factors.{key}"))
-    floor = _number(options.pop("floor", 0.0), f"factors.{key}.floor")
-    missing = _missing(options, f"factors.{key}")
-    return Factor(_signal(key, options, f"factors.{key}"), floor, missing)
+    signal, own = _use(key, value, f"factors.{key}", ("floor", "missing"))
+    return Factor(signal, own.get("floor", 0.0), own.get("missing"))
+
+
+def _use(key: str, value: object, where: str, own: Collection[str]) -> tuple[Signal | SetSignal, dict[str, float]]:
+    """The signal with its options, and the numbers that are the term's or factor's own."""
+    table = _as_table(value, where)
+    numbers = {name: _number(table[name], f"{where}.{name}") for name in own if name in table}
+    options = {name: option for name, option in table.items() if name not in own}
+    return _signal(key, options, where, own), numbers
 
 
 def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
@@ -120,15 +125,11 @@ def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
     return Gate(signal, _number(value, f"gates.{key}"))
 
 
-def _missing(options: dict[str, Any], where: str) -> float | None:
-    return _number(options.pop("missing"), f"{where}.missing") if "missing" in options else None
-
-
-def _signal(key: str, options: Document, where: str) -> Signal | SetSignal:
+def _signal(key: str, options: Document, where: str, own: Collection[str] = ()) -> Signal | SetSignal:
     _known([key], REGISTRY, "signal")
     make = REGISTRY[key]
     hints = get_type_hints(make)
-    _known(options, [name for name in hints if _is_option(hints[name])], f"option of {where}")
+    _known(options, [*own, *(name for name in hints if _is_option(hints[name]))], f"option of {where}")
     values = {name: _option(hints[name], value, f"{where}.{name}") for name, value in options.items()}
     try:
         return make(**values)
@@ -184,9 +185,10 @@ def _merge(document: Document, changes: Document) -> dict[str, Any]:
 
 
 def _known(keys: Iterable[str], known: Iterable[str], what: str) -> None:
+    names = sorted(known)
     for key in keys:
-        if key not in (names := sorted(known)):
-            raise ProfileError(f"{key!r} is no {what}; known are {', '.join(names) or 'none'}")
+        if key not in names:
+            raise ProfileError(f"{key!r} is no {what}; {remedy(str(key), names)}")
 
 
 def _table(document: Document, key: str) -> Document:
@@ -201,7 +203,7 @@ def _as_table(value: object, where: str) -> Document:
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise ProfileError(f"{where} is {value!r}; write a text")
+        raise ProfileError(f"{where} is {value!r}; write a text, in quotes")
     return value
 
 

@@ -86,8 +86,10 @@ class Profile:
     def _check(self) -> None:
         if not NAME.fullmatch(self.name):
             raise ProfileError("a name has small letters, digits and single hyphens")
-        if not self.version.strip() or not self.about.strip():
-            raise ProfileError("it needs a version and an `about` that says what it is for")
+        if not self.version.strip():
+            raise ProfileError('it has no version; give one, such as version = "1"')
+        if not self.about.strip():
+            raise ProfileError("it has no `about`; say what it is for")
         self._check_weights()
         self._check_question()
         _share("min_score", self.min_score)

@@ -15,7 +15,7 @@ BAR = 20
 
 def ranking(ranking: Ranking) -> Iterator[str]:
     """A ranking with every explanation, best first."""
-    yield f"{ranking.profile} {ranking.version} at {ranking.at.isoformat()}"
+    yield f"{ranking.profile}, version {ranking.version}, at {ranking.at.isoformat()}"
     for place, scored in enumerate(ranking, start=1):
         yield ""
         yield f"{place:>3}. {float(scored.score):.3f}  {_headline(scored)}"
@@ -79,7 +79,7 @@ def _fate(fate: Fate) -> str:
         case BelowMinimum(min_score):
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
-            return f"is at place {place}, and there are {limit}"
+            return f"is at place {place}, and the limit is {limit}"
         case Unpacked(reason, cost, room, None):
             return f"was ranked but not packed: it costs {cost} tokens, {room} were left, and {reason} decided"
         case Unpacked(_, cost, room, budget):

@@ -132,7 +132,10 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (line(served=1.5), "line 2, field 'served': 1.5 is no whole number"),
         (line(served=True), "line 2, field 'served': True is no whole number"),
         (line(revisions=2**53 + 1), "line 2, field 'revisions': 9007199254740993 is not a count"),
-        (line(created_at="2026-01-01"), "line 2, field 'created_at': 2026-01-01T00:00:00 has no time zone"),
+        (
+            line(created_at="2026-01-01"),
+            "line 2, field 'created_at': '2026-01-01' has no time zone; .*such as 2026-01-01T00:00:00",
+        ),
         (line(created_at="yesterday"), "line 2, field 'created_at': 'yesterday' is no date; write ISO 8601"),
         (line(created_at=1_700_000_000), "line 2, field 'created_at': 1700000000 is no date"),
         (

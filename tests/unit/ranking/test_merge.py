@@ -65,7 +65,7 @@ def test_a_merge_is_exact_unless_something_was_cut_or_looks_at_the_whole_set() -
 def test_rank_fusion_adds_the_reciprocal_places() -> None:
     words = rank([a_candidate("a", lexical=0.9), a_candidate("b", lexical=0.5)], built_in("search"), NOW)
     meaning = rank([a_candidate("b", similarity=0.9), a_candidate("c", similarity=0.5)], SALIENCE, NOW)
-    fused = fuse([words, meaning])
+    fused = fuse(words, meaning)
     assert [(one.id, one.places, one.score) for one in fused] == [
         ("b", (2, 1), pytest.approx(1 / 62 + 1 / 61)),
         ("a", (1, None), 1 / 61),
@@ -76,12 +76,12 @@ def test_rank_fusion_adds_the_reciprocal_places() -> None:
 
 def test_equal_places_go_to_the_id() -> None:
     one, two = (rank([a_candidate(id, similarity=0.5)], SALIENCE, NOW) for id in ("b", "a"))
-    assert [fused.id for fused in fuse([one, two])] == ["a", "b"]
+    assert [fused.id for fused in fuse(one, two)] == ["a", "b"]
 
 
 def test_the_rank_constant_can_be_chosen_but_not_below_1() -> None:
     ranking = rank(FACTS, SALIENCE, NOW)
-    assert [one.score for one in fuse([ranking], constant=1)] == [1 / 2, 1 / 3]
-    assert fuse([]) == ()
+    assert [one.score for one in fuse(ranking, constant=1)] == [1 / 2, 1 / 3]
+    assert fuse() == ()
     with pytest.raises(InvalidInput, match="rank constant is 0"):
-        fuse([ranking], constant=0)
+        fuse(ranking, constant=0)

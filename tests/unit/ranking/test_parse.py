@@ -68,7 +68,7 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
     ("text", "complaint"),
     [
         ("about = ", "is not TOML: Invalid value"),
-        ('abut = "x"\n' + ONE, "'abut' is no key; known are about, factors, gates"),
+        ('abut = "x"\n' + ONE, "'abut' is no key; did you mean 'about'"),
         ("about = 3\n", "about is 3; write a text"),
         (HEAD + "terms = 3", r"terms is 3; write a table, such as \{ weight = 0\.5 \}"),
         (HEAD + "[terms]\nimportance = 1.0", "terms.importance is 1.0; write a table"),
@@ -80,12 +80,17 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (HEAD + "[terms]\nimportance = { weight = inf }", "weight is inf; write a number"),
         (
             HEAD + "[terms]\nimportance = { weight = 1.0, cap = 3 }",
-            "'cap' is no option of terms.importance; known are none",
+            "'cap' is no option of terms.importance; known are missing, weight",
         ),
         (
             HEAD + "[terms]\nfrequency = { weight = 1.0, name = 3 }",
-            "'name' is no option of terms.frequency; known are cap",
+            "'name' is no option of terms.frequency; known are cap, missing, weight",
         ),
+        (
+            HEAD + "[terms]\nfrequency = { wieght = 1.0 }",
+            "'wieght' is no option of terms.frequency; did you mean 'weight'",
+        ),
+        (ONE + "[factors]\nsalience = { flor = 1.0 }", "'flor' is no option of factors.salience; did you mean 'floor'"),
         (HEAD + "[terms]\nfrequency = { weight = 1.0, cap = 0 }", "terms.frequency: cap is 0.0"),
         (HEAD + "[terms]\nimportance = { weight = 1.5 }", "the weight of importance is 1.5"),
         (HEAD + '[terms]\nimportance = { weight = 1.0, missing = "x" }', "terms.importance.missing is 'x'"),
@@ -182,8 +187,10 @@ def test_the_built_in_profiles_are_these() -> None:
 
 
 def test_an_unknown_profile_is_not_found_and_the_known_ones_are_named() -> None:
-    with pytest.raises(NotFound, match=r"no profile is called .defalt.; built in are assistant, .*three-signal"):
+    with pytest.raises(NotFound, match=r"no profile is called .defalt.; did you mean .default."):
         built_in("defalt")
+    with pytest.raises(NotFound, match=r"known are assistant, .*three-signal \(recollect.profile reads a file\)"):
+        built_in("x.toml")
 
 
 def test_an_override_changes_what_it_names_and_says_so_in_the_version() -> None:

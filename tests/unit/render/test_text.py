@@ -20,7 +20,7 @@ def test_a_ranking_reads_like_this() -> None:
         a_candidate("b", similarity=-0.5, served=1),
     ]
     assert "\n".join(text.ranking(rank(pool, built_in("salience"), NOW))) == (
-        "salience 1 at 2026-01-01T00:00:00+00:00\n"
+        "salience, version 1, at 2026-01-01T00:00:00+00:00\n"
         "\n"
         "  1. 0.900  a  deploys run on Fridays\n"
         "     + 0.900 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   similarity 0.900 × 1\n"
@@ -45,7 +45,7 @@ def test_what_was_left_out_is_counted_by_reason() -> None:
 def test_a_reason_reads_like_this() -> None:
     pool = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.8, salience=0.25)]
     assert "\n".join(text.why(why_ranked("b", pool, built_in("salience"), NOW, limit=1))) == (
-        "b is at place 2, and there are 1\n"
+        "b is at place 2, and the limit is 1\n"
         "score 0.530\n"
         "  + 0.800 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇     similarity 0.800 × 1\n"
         "  × 0.663 ▇▇▇▇▇▇▇▇▇▇▇▇▇        salience 0.250\n"
@@ -74,7 +74,7 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
         (Gated("relevance", None, 0.15), "m did not pass the gate: it has no evidence for relevance"),
         (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
         (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
-        (Outranked(7, 5), "m is at place 7, and there are 5"),
+        (Outranked(7, 5), "m is at place 7, and the limit is 5"),
         (
             Unpacked("budget", 90, 50, 840),
             "m was ranked but not packed: it costs 90 tokens, 50 were left; 840 in all would do",
