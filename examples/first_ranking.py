@@ -1,6 +1,6 @@
 """A first ranking: what an agent knows about a deploy, ranked, explained, and packed for a model.
 
-Run it from anywhere: `python examples/first_ranking.py`.
+Run from the root of a clone, with `source .venv/bin/activate`: `python examples/first_ranking.py`.
 """
 
 import json
@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import recollect
-from recollect.packing.tokens import Estimate
 
 QUESTION = "When may I deploy the billing service, and how?"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -41,7 +40,7 @@ def main() -> None:
         print(f"  {change.signal} {change.needed:.3f}, {change.means}")
 
     budget = recollect.Budget.for_window(1_000, messages=100, reserves={recollect.Kind.CONSTRAINT: 80})
-    context = recollect.pack(ranking, budget, recollect.Prompt(MARKER, Estimate()))
+    context = recollect.pack(ranking, budget, recollect.Prompt(MARKER))
     print(f"\n{context.tokens} of {budget.tokens} tokens, some of them kept for constraints:\n\n{context.text}")
     for omitted in context.omitted:
         print(f"omitted {omitted.scored.id}: {omitted.reason}, {omitted.short} tokens short")

@@ -10,9 +10,22 @@ RecollectError                      retryable = False
 └── SignalMissing                   a profile needs evidence that is not there
 """
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def show(value: object) -> str:
+    """The value as a message can carry it: however large or deep, in a few words."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # an integer with more digits than Python will print
+        return f"a very long {type(value).__name__}"
 
 
 def remedy(given: str, known: Iterable[str]) -> str:

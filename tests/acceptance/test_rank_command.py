@@ -161,7 +161,7 @@ def test_the_json_of_one_candidate_is_this() -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (b'{"id": "b", "similarity": NaN}', "line 2: NaN is no number"),
+        (b'{"id": "b", "similarity": NaN}', "line 2, field 'similarity': nan is not a finite number"),
         (b'{"id": "b", "similarity": 1e999}', "line 2, field 'similarity': inf"),
         (b'{"id": "b", "created_at": "9999-12-31T00:00:00Z"}', "line 2, field 'created_at': 9999"),
         (b'{"id": "b", "created_at": "0001-01-01T00:00:00Z"}', "line 2, field 'created_at': 0001"),
@@ -207,6 +207,12 @@ def test_a_hostile_line_is_refused_with_exit_code_2_and_no_traceback(line: bytes
         (["--set", "=3"], 2, "has no KEY=VALUE"),
         (["--set", "min_score=2"], 2, "profile 'default': min_score is 2.0, not within 0..1"),
         (["--set", "min_score=1", "--set", "min_score.deep=1"], 2, "min_score"),
+        (["--set", "min_score=1" + "0" * 400], 2, "min_score is 1000"),
+        (["--set", "min_score=1" + "0" * 5000], 2, "min_score is '1000"),
+        (["--set", "min_score=" + "[" * 3000], 2, "min_score is '[[["),
+        (["--set", ".".join(["min_score", *"a" * 3000]) + "=1"], 2, "min_score is {'a'"),
+        (["--set", "min_score=0.1\nfoo=3"], 2, "min_score is '0.1\\nfoo=3'"),
+        (["--set", "version=\x1b[31m"], 2, "its version is '\\x1b[31m'"),
         (["--limit", "0"], 2, "0 is not in the range"),
         (["--why", "x"], 3, "no candidate is called 'x'"),
         (["--profile", "five-signal"], 2, "needs a question"),
@@ -351,9 +357,9 @@ def test_candidates_that_cannot_be_read_are_an_error_and_no_traceback(command: s
 
 
 @pytest.mark.parametrize("stream", ["1>/dev/full", ">&-"])
-def test_output_that_goes_nowhere_is_no_traceback(stream: str) -> None:
+def test_output_that_goes_nowhere_is_an_error_and_no_traceback(stream: str) -> None:
     done = shell(f"profiles {stream}")
-    assert b"Traceback" not in done.stderr
+    assert (done.returncode, b"Traceback" in done.stderr, b"Error: " in done.stderr) == (1, False, True)
 
 
 def test_a_profile_file_that_rank_would_not_take_is_not_called_sound(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ HARMLESS = {
     *("abc", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
     *("difflib", "enum"),
     *("fractions", "functools", "hashlib", "heapq", "html", "itertools", "json", "math", "numbers"),
-    *("numpy", "operator", "re", "recollect", "statistics", "string", "struct", "textwrap", "tomllib"),
+    *("numpy", "operator", "re", "recollect", "reprlib", "statistics", "string", "struct", "textwrap", "tomllib"),
     *("types", "typing", "unicodedata"),
 }
 """What a pure layer may import: values and arithmetic. All else may be a door to the outside."""

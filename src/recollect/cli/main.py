@@ -11,6 +11,7 @@ import click
 from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
 from recollect.errors import InvalidInput, NotFound, RecollectError, SignalMissing
+from recollect.render.text import printable
 from recollect.version import __version__
 
 EXIT_CODES: Mapping[type[RecollectError], int] = {
@@ -29,7 +30,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except RecollectError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {printable(str(error))}", err=True)
             ctx.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
@@ -50,6 +51,8 @@ cli.add_command(profiles)
 
 def main() -> None:
     """Run the command line; a character the terminal cannot show is spelled out instead of failing."""
+    if sys.stdout is None:
+        sys.exit("Error: there is nowhere to write to; standard output is closed")
     if sys.stdin is None:  # closed by whoever started us: there is nothing to read
         sys.stdin = io.TextIOWrapper(io.BytesIO())
     for stream in (sys.stdout, sys.stderr):

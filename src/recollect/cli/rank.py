@@ -85,9 +85,10 @@ def _overrides(changes: Iterable[str]) -> dict[str, Any]:
 
 def _value(written: str) -> object:
     try:
-        return tomllib.loads(f"value = {written}")["value"]
-    except tomllib.TOMLDecodeError:
+        document = tomllib.loads(f"value = {written}")
+    except (ValueError, RecursionError):
         return written or None
+    return document["value"] if len(document) == 1 else written
 
 
 def _print(shown: dict[str, Any] | Iterable[str]) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import FieldError
+from recollect.errors import FieldError, show
 from recollect.model import limits
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.memory import Kind, Memory, MemoryId, a_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,8 @@ class Candidate:
             value = getattr(self, field)
             if value is not None:
                 object.__setattr__(self, field, check(field, value))
+        if self.memory is not None and not isinstance(self.memory, Memory):
+            raise FieldError(f"{show(self.memory)} is no memory", field="memory")
         if self.memory is not None and self.memory.id != self.id:
             raise FieldError(
                 f"shows the memory {self.memory.id!r}, but is the candidate {self.id!r}",
@@ -63,15 +65,8 @@ COUNTS = ("served", "revisions")
 MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 """The fields that are dates."""
 
-
-def _a_kind(field: str, value: object) -> Kind:
-    if not isinstance(value, Kind):
-        raise FieldError(f"{value!r} is no kind; give one of recollect.Kind", field=field)
-    return value
-
-
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
-    "kind": _a_kind,
+    "kind": a_kind,
     "similarity": limits.a_cosine,
     **dict.fromkeys(SHARES, limits.a_share),
     **dict.fromkeys(MOMENTS, limits.a_moment),

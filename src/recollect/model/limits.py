@@ -3,10 +3,10 @@
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from recollect.errors import FieldError
+from recollect.errors import FieldError, show
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
@@ -14,52 +14,88 @@ LONGEST_ID = 256
 LARGEST_COUNT = 2**53
 """Above this, neighbouring counts are the same number to every engine that computes in floats."""
 
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories of characters without a shape: two ids that differ in them look the same."""
+
 COSINE_ROUNDING = 1e-6
 """How far a cosine may lie outside -1..1 before it is an error and not rounding."""
 
 
-def an_id(field: str, value: str) -> None:
-    """Refuse an id that is empty, endless, or has characters no terminal or database should see."""
+def an_id(field: str, value: str) -> str:
+    """The id; refused if it is empty, endless, or has characters that no eye can see."""
+    a_text(field, value)
     if not value or value != value.strip():
-        raise FieldError(f"{value!r} is empty or padded; give an id without blanks", field=field)
+        raise FieldError(f"{show(value)} is empty or padded; give an id without blanks", field=field)
     if len(value) > LONGEST_ID:
         raise FieldError(f"an id of {len(value)} characters; at most {LONGEST_ID} are allowed", field=field)
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        raise FieldError(f"{value!r} has control characters or lone surrogates", field=field)
+    if any(unicodedata.category(character) in UNSEEN for character in value):
+        raise FieldError(f"{show(value)} has control, invisible or broken characters", field=field)
+    return value
 
 
 def unique_ids(ids: Sequence[str]) -> None:
     """Refuse an id that is there twice."""
     if len(set(ids)) != len(ids):
         twice, _ = Counter(ids).most_common(1)[0]
-        raise FieldError(f"{twice!r} is there twice; an id names one memory", field="id")
+        raise FieldError(f"{show(twice)} is there twice; an id names one memory", field="id")
+
+
+def a_text(field: str, value: str) -> str:
+    """The text; refused if it is none."""
+    if not isinstance(value, str):
+        raise FieldError(f"{show(value)} is no text", field=field)
+    return value
+
+
+def a_flag(field: str, value: bool) -> bool:
+    """True or false; anything else is refused."""
+    if not isinstance(value, bool):
+        raise FieldError(f"{show(value)} is neither true nor false", field=field)
+    return value
+
+
+def a_number(field: str, value: float) -> float:
+    """The number as a finite float; a truth value is none, nor is a text."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FieldError(f"{show(value)} is no number", field=field)
+    try:
+        number = float(value) + 0.0  # which makes -0.0 the zero it equals
+    except OverflowError as error:
+        raise FieldError(f"{show(value)} is too large for a number", field=field) from error
+    if not math.isfinite(number):
+        raise FieldError(f"{show(value)} is not a finite number", field=field)
+    return number
 
 
 def a_share(field: str, value: float) -> float:
-    """The number; refused outside 0..1, where NaN is too."""
-    if not (_is_number(value) and 0.0 <= value <= 1.0):
-        raise FieldError(f"{value!r} is not within 0..1", field=field)
-    return value
+    """The number; refused outside 0..1."""
+    number = a_number(field, value)
+    if not 0.0 <= number <= 1.0:
+        raise FieldError(f"{show(value)} is not within 0..1", field=field)
+    return number
 
 
 def a_cosine(field: str, value: float) -> float:
-    """The number; refused outside -1..1, but for rounding, where NaN is too."""
-    if not (_is_number(value) and abs(value) <= 1.0 + COSINE_ROUNDING):
-        raise FieldError(f"{value!r} is not a cosine, which lies within -1..1", field=field)
-    return value
+    """The number; refused outside -1..1, but for rounding."""
+    number = a_number(field, value)
+    if not abs(number) <= 1.0 + COSINE_ROUNDING:
+        raise FieldError(f"{show(value)} is not a cosine, which lies within -1..1", field=field)
+    return number
 
 
 def a_count(field: str, value: int) -> int:
     """The count; refused below zero or too large to be told from its neighbours."""
-    if not (_is_whole(value) and 0 <= value <= LARGEST_COUNT):
-        raise FieldError(f"{value!r} is not a count within 0..2**53", field=field)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(f"{show(value)} is no whole number", field=field)
+    if not 0 <= value <= LARGEST_COUNT:
+        raise FieldError(f"{show(value)} is not a count within 0..2**53", field=field)
     return value
 
 
 def a_moment(field: str, value: datetime) -> datetime:
     """The moment in UTC; refused without a time zone, before 1900 and from 2200 on."""
     if not isinstance(value, datetime):
-        raise FieldError(f"{value!r} is no moment; give an aware datetime", field=field)
+        raise FieldError(f"{show(value)} is no moment; give an aware datetime", field=field)
     if value.utcoffset() is None:
         raise FieldError(f"{value.isoformat()} has no time zone; write an offset such as +00:00", field=field)
     if not EARLIEST <= value < LATEST:
@@ -69,18 +105,19 @@ def a_moment(field: str, value: datetime) -> datetime:
 
 def a_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
     """The vector as a tuple of floats; refused without dimensions or with a part that is no finite number."""
-    try:
-        vector = tuple(float(part) for part in value)
-    except (TypeError, ValueError) as error:
-        raise FieldError(f"a vector is made of numbers: {error}", field=field) from error
-    if not vector or not all(map(math.isfinite, vector)):
-        raise FieldError("a vector needs at least one number, all of them finite", field=field)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise FieldError(f"{show(value)} is no list of numbers", field=field)
+    vector = tuple(a_number(field, part) for part in value)
+    if not vector:
+        raise FieldError("a vector needs at least one number", field=field)
     return vector
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def same_dimensions(vectors: Iterable[tuple[str, tuple[float, ...] | None]]) -> None:
+    """Refuse vectors of different lengths, each given with the id it belongs to."""
+    dimensions = 0
+    for id, vector in vectors:
+        if vector is not None:
+            dimensions = dimensions or len(vector)
+            if len(vector) != dimensions:
+                raise FieldError(f"{show(id)} has {len(vector)} dimensions, others {dimensions}", field="vector")

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 
-from recollect.errors import InvalidInput
+from recollect.errors import FieldError, show
 from recollect.model import limits
 
 MemoryId = NewType("MemoryId", str)
@@ -45,6 +45,18 @@ class Memory:
 
     def __post_init__(self) -> None:
         limits.an_id("id", self.id)
+        limits.a_text("text", self.text)
+        limits.a_flag("pinned", self.pinned)
+        if self.title is not None:
+            limits.a_text("title", self.title)
+        a_kind("kind", self.kind)
         object.__setattr__(self, "created_at", limits.a_moment("created_at", self.created_at))
         if not self.text.strip():
-            raise InvalidInput(f"memory {self.id!r} has no text; a memory says something")
+            raise FieldError(f"memory {self.id!r} has no text; a memory says something", field="text")
+
+
+def a_kind(field: str, value: Kind) -> Kind:
+    """The kind; refused if it is none, a text that names one among them."""
+    if not isinstance(value, Kind):
+        raise FieldError(f"{show(value)} is no kind; give one of recollect.Kind", field=field)
+    return value

@@ -35,8 +35,8 @@ class Offer:
         return cls(
             prompt=prompt,
             blocks=blocks,
-            costs=tuple(prompt.count(block.text) for block in blocks),
-            frame=prompt.count(prompt.frame),
+            costs=tuple(prompt.tokens(block.text) for block in blocks),
+            frame=prompt.tokens(prompt.frame),
             limit=min(limit for limit in limits if limit is not None),
             pinned=tuple(place for place, block in enumerate(blocks) if block.scored.memory.pinned),
             by_kind=by_kind,
@@ -53,7 +53,7 @@ class Offer:
 
     def alone(self, place: int) -> int:
         """What a context of this memory alone counts."""
-        return self.prompt.count(self.text([place]))
+        return self.prompt.tokens(self.text([place]))
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ def settle(offer: Offer, choice: Choice) -> Settled:
     taken = list(choice.taken)
     while taken:
         text = offer.text(taken)
-        tokens = offer.prompt.count(text)
+        tokens = offer.prompt.tokens(text)
         if tokens <= choice.tokens:
             return Settled(tuple(sorted(taken)), text, tokens, over, more)
         more = min(more, tokens)

@@ -11,6 +11,7 @@ _UNSEEN = (
     r"\ud800-\udfff"  # lone surrogates
     r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # more format
     r"\U000e0000-\U000e0fff"  # tags, and the rest of the variation selectors
+    r"\ufe64\ufe65\uff02\uff06\uff1c\uff1e"  # what becomes a tag, a quote or an ampersand when normalised
 )
 _IN_TEXT = re.compile(f"[&<>{_UNSEEN}]")
 _IN_ATTRIBUTE = re.compile(f'[&<>"\t\n{_UNSEEN}]')

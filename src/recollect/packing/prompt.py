@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, show
 from recollect.model.memory import Kind
 from recollect.packing import escaping
 from recollect.packing.tokens import Estimate, TokenCounter
@@ -58,6 +58,15 @@ class Prompt:
         if not _MARKER.fullmatch(self.marker):
             raise InvalidInput(f"the marker {self.marker!r} is not 16 to 64 digits of 0-9 and a-f")
 
+    def tokens(self, text: str) -> int:
+        """What the counter says of the text; a count that is no whole number of tokens is refused."""
+        tokens = self.count(text)
+        if type(tokens) is not int or tokens < 0:
+            raise InvalidInput(
+                f"the token counter {self.count.name!r} gave {show(tokens)}; it must give a whole number, at least 0"
+            )
+        return tokens
+
     @property
     def frame(self) -> str:
         """What precedes the memories, whichever they are."""
@@ -71,7 +80,7 @@ class Prompt:
         memory = scored.memory
         title = f' title="{escaping.attribute(memory.title)}"' if memory.title else ""
         return (
-            f'<memory-{self.marker} id="{escaping.attribute(memory.id)}" kind="{memory.kind}" '
+            f'<memory-{self.marker} id="{escaping.attribute(memory.id)}" kind="{escaping.attribute(memory.kind)}" '
             f'date="{memory.created_at.astimezone(UTC).date()}"{title}>\n'
             f"{escaping.text(memory.text)}\n"
             f"</memory-{self.marker}>\n"

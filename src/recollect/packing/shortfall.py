@@ -1,7 +1,7 @@
 """Shortfall: how large a budget would have had to be for a memory to be packed."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from recollect.errors import NotFound
 from recollect.model.memory import MemoryId
@@ -10,8 +10,19 @@ from recollect.packing.choice import Choice, Offer, choose, settle
 from recollect.packing.prompt import Prompt
 from recollect.ranking.result import Ranking
 
+TRIES = 300
+"""After so many budgets tried in vain, one that is enough is told, though a smaller one may be."""
 
-def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: MemoryId) -> int | None:
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A budget with which the memory is packed; the smallest one, unless finding it took too long."""
+
+    tokens: int
+    smallest: bool
+
+
+def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: MemoryId) -> Shortfall | None:
     """The fewest tokens, not below the given, with which the memory is packed; `None` if no number helps.
 
     More room can let a larger memory in that keeps this one out, so budgets are tried in turn, but only those
@@ -23,18 +34,28 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
 
     offer = Offer.of(ranking, budget, prompt)
     tokens: float = _least(offer, budget, place)
-    while tokens < math.inf:
+    for _ in range(TRIES):
+        if tokens == math.inf:
+            return None
         budget = replace(budget, tokens=int(tokens))
         choice = choose(offer, budget, last=place)
         if place in choice.taken or not _stands(offer, choice):
             choice = choose(offer, budget)
             settled = settle(offer, choice)
             if place in settled.places:
-                return budget.tokens
+                return Shortfall(budget.tokens, smallest=True)
             tokens = min(choice.more, settled.more)
         else:
             tokens = choice.more
-    return None
+    return _room_for_all(offer, budget, place)
+
+
+def _room_for_all(offer: Offer, budget: Budget, place: int) -> Shortfall | None:
+    """A budget with room for everyone, if the memory is then packed."""
+    everyone = max(budget.tokens, offer.frame + sum(offer.costs))
+    budget = replace(budget, tokens=max(everyone, offer.prompt.tokens(offer.text(range(len(offer.costs))))))
+    settled = settle(offer, choose(offer, budget))
+    return Shortfall(budget.tokens, smallest=False) if place in settled.places else None
 
 
 def _least(offer: Offer, budget: Budget, place: int) -> int:

@@ -1,6 +1,6 @@
 """why(): where a memory stands or fell, from the gates to the last token."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -8,13 +8,14 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.budget import Budget
-from recollect.packing.pack import pack
+from recollect.packing.pack import Reason, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.shortfall import smallest_budget
 from recollect.ranking import door, scorer
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
-from recollect.ranking.why import Ranked, Unpacked, Why, why_ranked
+from recollect.ranking.result import Ranking
+from recollect.ranking.why import Change, Ranked, Unpacked, Why, why_ranked
 
 
 def why(
@@ -32,7 +33,7 @@ def why(
     """Why the candidate of that id is in, or at which step it fell and the smallest change that would have helped.
 
     With a budget and a prompt it tells of packing too: what was ranked but not packed learns the budget that
-    would have been enough.
+    would have been enough, or, where a limit of items kept it out, what would have ranked it among the first.
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
@@ -45,4 +46,16 @@ def why(
     if omitted is None:
         return reason
     enough = smallest_budget(ranking, budget, prompt, reason.id)
-    return replace(reason, fate=Unpacked(omitted.reason.value, omitted.cost, omitted.room, enough))
+    tokens, smallest = (enough.tokens, enough.smallest) if enough else (None, True)
+    fate = Unpacked(omitted.reason.value, omitted.cost, omitted.room, tokens, smallest)
+    changes = _into_the_first(reason, pool, at, ranking, budget, asked=asked) if omitted.reason is Reason.ITEMS else ()
+    return replace(reason, fate=fate, changes=changes)
+
+
+def _into_the_first(
+    reason: Why, pool: Sequence[Candidate], at: datetime, ranking: Ranking, budget: Budget, *, asked: bool
+) -> tuple[Change, ...]:
+    """What would have ranked it among as many as may be packed."""
+    profile = ranking.scheme.profile
+    limit = min(number for number in (budget.items, profile.max_items) if number is not None)
+    return why_ranked(reason.id, pool, profile, at, limit=limit, asked=asked).changes

@@ -34,7 +34,8 @@ class Columns:
             if known == signal:
                 return column
         quantity = _quantity(signal.quantity, self.table, self.at)
-        column = None if quantity is None else _curve(signal.curve, quantity)
+        with np.errstate(over="ignore"):  # infinity is a quantity like any other: a curve knows its end
+            column = None if quantity is None else _curve(signal.curve, quantity)
         self._known.append((signal, column))
         return column
 

@@ -1,7 +1,11 @@
-"""Curves: the arithmetic of a signal, a quantity → 0..1."""
+"""Curves: the arithmetic of a signal, a quantity → 0..1.
+
+A curve is `exact` if sums, products and comparisons make it: every engine then gives the same bits.
+"""
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from recollect.errors import ProfileError
 
@@ -10,6 +14,8 @@ from recollect.errors import ProfileError
 class Clamp:
     """The number itself, held within 0..1."""
 
+    exact: ClassVar[bool] = True
+
     def __call__(self, quantity: float) -> float:
         return min(max(quantity, 0.0), 1.0)
 
@@ -17,6 +23,8 @@ class Clamp:
 @dataclass(frozen=True, slots=True)
 class HalfLife:
     """1 at zero, ½ after one half-life, ¼ after two."""
+
+    exact: ClassVar[bool] = False
 
     half: float
 
@@ -31,6 +39,8 @@ class HalfLife:
 class Decay:
     """exp(-rate × quantity): the literal λ of a source that names no half-life."""
 
+    exact: ClassVar[bool] = False
+
     rate: float
 
     def __post_init__(self) -> None:
@@ -44,6 +54,8 @@ class Decay:
 class Saturating:
     """A straight line from 0 to 1 at the cap, and 1 from there on."""
 
+    exact: ClassVar[bool] = True
+
     cap: float
 
     def __post_init__(self) -> None:
@@ -56,6 +68,8 @@ class Saturating:
 @dataclass(frozen=True, slots=True)
 class Diminishing:
     """1 / (1 + rate × quantity): 1 at zero, falling ever more slowly."""
+
+    exact: ClassVar[bool] = True
 
     rate: float
 

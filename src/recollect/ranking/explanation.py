@@ -55,7 +55,7 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        return self.base * math.prod((scale.times for scale in self.scales), start=1.0)
+        return math.prod((scale.times for scale in self.scales), start=self.base)
 
     def __str__(self) -> str:
         parts = [f"+ {part.points:.3f}  {part}" for part in self.parts]

@@ -1,23 +1,21 @@
 """Candidates as written in JSON → Candidates, or why not."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
-from recollect.errors import FieldError, InvalidInput, remedy
+from recollect.errors import FieldError, remedy, show
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, Memory, MemoryId
-
-LONGEST_SHOWN = 60
 
 
 def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
     """One candidate a line, blank lines skipped; refused with the line, the field and the value."""
     candidates: list[Candidate] = []
     seen: dict[MemoryId, int] = {}
+    dimensions = 0
     for number, line in enumerate(lines, start=1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
@@ -34,6 +32,11 @@ def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
                 field="id",
                 line=number,
             )
+        if candidate.vector is not None and dimensions not in (0, len(candidate.vector)):
+            raise FieldError(
+                f"{len(candidate.vector)} dimensions, where lines before have {dimensions}", field="vector", line=number
+            )
+        dimensions = dimensions or len(candidate.vector or ())
         seen[candidate.id] = number
         candidates.append(candidate)
     return candidates
@@ -41,6 +44,8 @@ def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
 
 def read_candidate(record: Mapping[str, Any]) -> Candidate:
     """One candidate from a mapping of the same shape; `None` is unknown."""
+    if not isinstance(record, Mapping):
+        raise FieldError(f"{show(record)} is neither a candidate nor a mapping with its fields")
     for key in record:
         if key not in FIELDS:
             _refuse_key(key)
@@ -73,15 +78,9 @@ def read_moment(field: str, value: object) -> datetime:
     return limits.a_moment(field, value)
 
 
-def show(value: object) -> str:
-    """The value as a message can carry it."""
-    shown = repr(value)
-    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-
-
 def _parse(text: str) -> Mapping[str, Any]:
     try:
-        record = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
+        record = json.loads(text, object_pairs_hook=_refuse_twice)
     except FieldError:
         raise
     except (ValueError, RecursionError) as error:
@@ -89,10 +88,6 @@ def _parse(text: str) -> Mapping[str, Any]:
     if not isinstance(record, dict):
         raise FieldError(f"{show(record)} is no JSON object; write one object a line")
     return record
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise FieldError(f"{constant} is no number of JSON; leave an unknown value out")
 
 
 def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -114,70 +109,26 @@ def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
         raise FieldError("is missing; a title or a pin belongs to a text", field="text")
     if "created_at" not in values:
         raise FieldError("is missing; a text is shown with its date", field="created_at")
-    try:
-        return Memory(
-            id=values["id"],
-            created_at=values["created_at"],
-            kind=values.get("kind", Kind.OBSERVATION),
-            **shown,
-        )
-    except InvalidInput as error:
-        raise FieldError(str(error), field="text") from error
-
-
-def _text(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise FieldError(f"{show(value)} is no text", field=field)
-    return value
-
-
-def _flag(field: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise FieldError(f"{show(value)} is neither true nor false", field=field)
-    return value
-
-
-def _number(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldError(f"{show(value)} is no number", field=field)
-    try:
-        number = float(value)
-    except OverflowError as error:
-        raise FieldError(f"{show(value)} is too large for a number", field=field) from error
-    if not math.isfinite(number):
-        raise FieldError(f"{show(value)} is not a finite number", field=field)
-    return number
-
-
-def _count(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldError(f"{show(value)} is no whole number", field=field)
-    return value
+    return Memory(id=values["id"], created_at=values["created_at"], kind=values.get("kind", Kind.OBSERVATION), **shown)
 
 
 def _kind(field: str, value: object) -> Kind:
     try:
-        return Kind(str(value))
+        return Kind(limits.a_text(field, value))  # type: ignore[arg-type]
     except ValueError as error:
         raise FieldError(f"{show(value)} is no kind; known are {', '.join(Kind)}", field=field) from error
 
 
-def _vector(field: str, value: object) -> tuple[float, ...]:
-    if not isinstance(value, list | tuple):
-        raise FieldError(f"{show(value)} is no list of numbers", field=field)
-    return tuple(_number(field, part) for part in value)
-
-
-FIELDS: Mapping[str, Callable[[str, object], Any]] = {
-    "id": lambda field, value: MemoryId(_text(field, value)),
+FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
+    "id": limits.an_id,
     "kind": _kind,
-    "similarity": _number,
-    **dict.fromkeys(SHARES, _number),
-    **dict.fromkeys(COUNTS, _count),
+    "similarity": limits.a_cosine,
+    **dict.fromkeys(SHARES, limits.a_share),
+    **dict.fromkeys(COUNTS, limits.a_count),
     **dict.fromkeys(MOMENTS, read_moment),
-    "vector": _vector,
-    "text": _text,
-    "title": _text,
-    "pinned": _flag,
+    "vector": limits.a_vector,
+    "text": limits.a_text,
+    "title": limits.a_text,
+    "pinned": limits.a_flag,
 }
 """Every field of a written candidate, and how it is read."""

@@ -1,11 +1,12 @@
 """Merging rankings: of one scheme by score, of different schemes by rank."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.memory import MemoryId
-from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.result import Ranking, Scored, tally
 
 RANK_CONSTANT = 60
 """How flat the top of a rank fusion is; the value of its authors (Cormack, Clarke and Büttcher 2009)."""
@@ -48,12 +49,12 @@ def merge(*rankings: Ranking) -> Ranking:
         for one in ranking:
             if one.score != scored[one.id].score:
                 raise InvalidInput(f"{one.id!r} has two scores; rank all candidates together instead")
-    reasons = {reason for ranking in rankings for reason in ranking.excluded}
-    whole = "limit" not in reasons and not first.scheme.profile.set_signals
+    excluded = sum((Counter(ranking.excluded) for ranking in rankings), Counter[str]())
+    whole = not excluded["limit"] and not first.scheme.profile.set_signals
     return Ranking(
         scheme=first.scheme,
         scored=tuple(sorted(scored.values(), key=lambda one: (-one.score, one.id))),
-        excluded={reason: sum(r.excluded.get(reason, 0) for r in rankings) for reason in sorted(reasons)},
+        excluded=tally(first.scheme.profile, excluded),
         exact=all(ranking.exact for ranking in rankings) and (whole or len(rankings) == 1),
     )
 

@@ -6,13 +6,14 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-from recollect.errors import ProfileError, remedy
+from recollect.errors import ProfileError, remedy, show
 from recollect.model.memory import Kind
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.quantities import Clock
@@ -39,7 +40,7 @@ def parse(text: str, *, name: str) -> Profile:
     """The profile that a TOML text describes."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ProfileError(f"profile {name!r} is not TOML: {error}") from error
     return build(document, name=name)
 
@@ -56,13 +57,14 @@ def build(document: Document, *, name: str) -> Profile:
 def override(profile: Profile, changes: Document) -> Profile:
     """The profile with some of its keys changed, checked like any other; `None` removes a key.
 
-    Its version says that it was changed, and how: equal changes give equal versions.
+    Its version says that it was changed, and into what: equal outcomes have equal versions.
     """
     changed = build(_merge(describe(profile), changes), name=profile.name)
     if changed == profile:
         return profile
-    digest = hashlib.sha256(json.dumps(describe(changed), sort_keys=True).encode()).hexdigest()
-    return replace(changed, version=f"{changed.version}+{digest[:8]}")
+    base = changed.version.split("+")[0]
+    content = json.dumps(describe(replace(changed, version=base)), sort_keys=True)
+    return replace(changed, version=f"{base}+{hashlib.sha256(content.encode()).hexdigest()[:8]}")
 
 
 def describe(profile: Profile) -> dict[str, Any]:
@@ -112,6 +114,7 @@ def _factor(key: str, value: object) -> Factor:
 
 def _use(key: str, value: object, where: str, own: Collection[str]) -> tuple[Signal | SetSignal, dict[str, float]]:
     """The signal with its options, and the numbers that are the term's or factor's own."""
+    _known([key], REGISTRY, "signal")
     table = _as_table(value, where)
     numbers = {name: _number(table[name], f"{where}.{name}") for name in own if name in table}
     options = {name: option for name, option in table.items() if name not in own}
@@ -119,6 +122,7 @@ def _use(key: str, value: object, where: str, own: Collection[str]) -> tuple[Sig
 
 
 def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
+    _known([key], REGISTRY, "signal")
     signal = uses[key].signal if key in uses else _signal(key, {}, f"gates.{key}")
     if isinstance(signal, SetSignal):
         raise ProfileError(f"gates.{key}: it looks at those that passed the gates, so it cannot be one")
@@ -126,7 +130,6 @@ def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
 
 
 def _signal(key: str, options: Document, where: str, own: Collection[str] = ()) -> Signal | SetSignal:
-    _known([key], REGISTRY, "signal")
     make = REGISTRY[key]
     hints = get_type_hints(make)
     _known(options, [*own, *(name for name in hints if _is_option(hints[name]))], f"option of {where}")
@@ -188,7 +191,7 @@ def _known(keys: Iterable[str], known: Iterable[str], what: str) -> None:
     names = sorted(known)
     for key in keys:
         if key not in names:
-            raise ProfileError(f"{key!r} is no {what}; {remedy(str(key), names)}")
+            raise ProfileError(f"{show(key)} is no {what}; {remedy(str(key), names)}")
 
 
 def _table(document: Document, key: str) -> Document:
@@ -197,42 +200,46 @@ def _table(document: Document, key: str) -> Document:
 
 def _as_table(value: object, where: str) -> Document:
     if not isinstance(value, Mapping):
-        raise ProfileError(f"{where} is {value!r}; write a table, such as {{ weight = 0.5 }}")
+        raise ProfileError(f"{where} is {show(value)}; write a table, such as {{ weight = 0.5 }}")
     return value
 
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise ProfileError(f"{where} is {value!r}; write a text, in quotes")
+        raise ProfileError(f"{where} is {show(value)}; write a text, in quotes")
     return value
 
 
 def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ProfileError(f"{where} is {value!r}; write a number")
-    return float(value)
+    number = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            number = float(value)
+    if not math.isfinite(number):
+        raise ProfileError(f"{where} is {show(value)}; write a number")
+    return number
 
 
 def _whole(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ProfileError(f"{where} is {value!r}; write a whole number")
+        raise ProfileError(f"{where} is {show(value)}; write a whole number")
     return value
 
 
 def _duration(value: object, where: str) -> timedelta:
     written = DURATION.fullmatch(value) if isinstance(value, str) else None
     if written is None:
-        raise ProfileError(f"{where} is {value!r}; write a duration such as '14d', '36h' or '2w'")
+        raise ProfileError(f"{where} is {show(value)}; write a duration such as '14d', '36h' or '2w'")
     try:
         return float(written[1]) * UNITS[written[2]]
     except OverflowError as error:
-        raise ProfileError(f"{where} is {value!r}, which is too long") from error
+        raise ProfileError(f"{where} is {show(value)}, which is too long") from error
 
 
 def _choice(choices: type[Choice], value: object, where: str) -> Choice:
     known = {choice.value: choice for choice in choices}
     if not isinstance(value, str) or value not in known:
-        raise ProfileError(f"{where} is {value!r}; choose one of {', '.join(known)}")
+        raise ProfileError(f"{where} is {show(value)}; choose one of {', '.join(known)}")
     return known[value]
 
 

@@ -5,11 +5,12 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recollect.errors import ProfileError
+from recollect.errors import ProfileError, show
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import EVIDENCE, Relevance, Signal
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+VERSION = re.compile(r"[A-Za-z0-9.+_-]{1,64}")
 WEIGHT_TOLERANCE = 1e-9
 
 
@@ -86,12 +87,13 @@ class Profile:
     def _check(self) -> None:
         if not NAME.fullmatch(self.name):
             raise ProfileError("a name has small letters, digits and single hyphens")
-        if not self.version.strip():
-            raise ProfileError('it has no version; give one, such as version = "1"')
+        if not VERSION.fullmatch(self.version):
+            raise ProfileError(f"its version is {show(self.version)}; give up to 64 letters, digits and . + - _")
         if not self.about.strip():
             raise ProfileError("it has no `about`; say what it is for")
         self._check_weights()
         self._check_question()
+        self._check_gates()
         _share("min_score", self.min_score)
         if self.max_items is not None and self.max_items < 1:
             raise ProfileError(f"max_items is {self.max_items!r}; give at least 1, or leave it out")
@@ -115,6 +117,16 @@ class Profile:
             raise ProfileError("it needs a question, but no signal of it reads what a question brings")
         if self.question is Question.REFUSED and reads:
             raise ProfileError(f"it takes no question, but {', '.join(sorted(reads))} reads one")
+
+    def _check_gates(self) -> None:
+        """A gate hears its signal as the terms do, or as it is by default: a signal has one opinion."""
+        heard = {use.signal.name: use.signal for use in self.uses}
+        for gate in self.gates:
+            name = gate.signal.name
+            if name not in heard and gate.signal != _plain(gate.signal):
+                raise ProfileError(f"the gate {name} has options of its own; give them to a term {name}")
+            if gate.signal != heard.get(name, gate.signal):
+                raise ProfileError(f"the gate {name} and the term {name} differ; a signal has one opinion")
 
     @property
     def set_signals(self) -> tuple[SetSignal, ...]:
@@ -141,6 +153,14 @@ class Profile:
     def weight(self, signal: str) -> float:
         """The weight of the term named, 0 if there is none."""
         return math.fsum(term.weight for term in self.terms if term.signal.name == signal)
+
+
+def _plain(signal: Signal) -> Signal | None:
+    """The signal as it is without options, if it can be."""
+    try:
+        return type(signal)()
+    except ProfileError:
+        return None
 
 
 def _share(what: str, value: float | None) -> None:

@@ -94,6 +94,12 @@ class Scored:
         return self.candidate.memory
 
 
+def tally(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
+    """What was left out, by reason, in the order of the steps; reasons without any are not named."""
+    steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit"]
+    return {step: counts[step] for step in steps if counts.get(step, 0) > 0}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
     """Candidates best first: by score, then by id.

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.errors import InvalidInput, SignalMissing
+from recollect.errors import InvalidInput, SignalMissing, show
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.ranking.explanation import Explanation, Part, Scale
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.result import Ranking, Scheme, Scored
+from recollect.ranking.result import Ranking, Scheme, Scored, tally
 from recollect.ranking.set_signals import Given, SetSignal
 from recollect.ranking.signals import read
 
@@ -38,6 +38,7 @@ def rank(
     at = check(at, limit)
     check_question(profile, asked=asked, found=not pool or any(c.questioned for c in pool))
     limits.unique_ids([candidate.id for candidate in pool])
+    limits.same_dimensions((candidate.id, candidate.vector) for candidate in pool)
 
     scheme = Scheme(profile, at)
     excluded: Counter[str] = Counter()
@@ -55,7 +56,7 @@ def rank(
     kept = passed if limit is None else passed[:limit]
     excluded["min_score"] = len(scored) - len(passed)
     excluded["limit"] = len(passed) - len(kept)
-    return Ranking(scheme=scheme, scored=tuple(kept), excluded=dict(+excluded))
+    return Ranking(scheme=scheme, scored=tuple(kept), excluded=tally(profile, excluded))
 
 
 def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:
@@ -91,8 +92,8 @@ def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> M
 
 def check(at: datetime, limit: int | None) -> datetime:
     """The moment in UTC; a moment that is none is refused, and so is a limit that keeps nothing."""
-    if limit is not None and limit < 1:
-        raise InvalidInput(f"limit is {limit!r}; give at least 1, or leave it out")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise InvalidInput(f"limit is {show(limit)}; give a whole number of at least 1, or leave it out")
     return limits.a_moment("at", at)
 
 

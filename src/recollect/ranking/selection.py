@@ -15,11 +15,10 @@ from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.ranking import scorer
 from recollect.ranking.columns import Columns, largest, pick
-from recollect.ranking.curves import Decay, HalfLife
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.gathering import SetColumns, every_row, evidence, gather_sets
 from recollect.ranking.profile import Profile
-from recollect.ranking.result import Ranking, Scheme, Scored
+from recollect.ranking.result import Ranking, Scheme, Scored, tally
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Signal
 from recollect.ranking.table import Floats, Rows, Table
@@ -28,7 +27,7 @@ ROUNDING = 1e-12
 """How far a column may be from the oracle: a few units in the last place per part, and generously so."""
 
 Fetch = Callable[[Sequence[int]], Sequence[Candidate]]
-"""Gives the candidates of some rows, with true similarities."""
+"""Gives the candidates of some rows, in their order, with true similarities."""
 
 
 def rank_table(
@@ -69,7 +68,7 @@ def rank_table(
     scheme = Scheme(profile, at)
     candidates = source.candidates([verdict.row for verdict in shown])
     scored = [Scored.of(c, v.explanation, scheme) for c, v in zip(candidates, shown, strict=True)]
-    return Ranking(scheme=scheme, scored=tuple(scored), excluded=dict(+excluded))
+    return Ranking(scheme=scheme, scored=tuple(scored), excluded=tally(profile, excluded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,10 @@ class _Source:
     def candidates(self, rows: Sequence[int]) -> list[Candidate]:
         new = [row for row in rows if row not in self._known]
         found = [self.table.candidate(row) for row in new] if self.fetch is None else self.fetch(new)
-        self._known.update(zip(new, found, strict=True))
+        for row, candidate in zip(new, found, strict=True):
+            if candidate.id != self.table.ids[row]:
+                raise InvalidInput(f"`fetch` brought {candidate.id!r} where {self.table.ids[row]!r} was asked for")
+            self._known[row] = candidate
         return [self._known[row] for row in rows]
 
 
@@ -150,7 +152,7 @@ def _verdicts(source: _Source, rows: Rows, profile: Profile, at: datetime, sets:
 
 def _gate_slack(signal: Signal, table: Table) -> float:
     """How far the gate's column may be off: sums and products are exact, exponentials are not."""
-    rounding = ROUNDING if isinstance(signal.curve, HalfLife | Decay) else 0.0
+    rounding = 0.0 if signal.curve.exact else ROUNDING
     return rounding + _exposure(signal) * table.similarity_error
 
 

@@ -46,7 +46,13 @@ class Table:
             if column is not None and len(column) != len(self.ids):
                 raise FieldError(f"{len(column)} values for {len(self.ids)} ids", field=name)
         for name, numbers in self.numbers.items():
-            _refuse_outside(name, numbers)
+            _refuse_outside(name, numbers, *RANGES.get(name, UNKNOWN_FIELD))
+        for name, dates in self.dates.items():
+            _refuse_outside(name, dates, *((FIRST, LAST) if name in MOMENTS else UNKNOWN_FIELD))
+        if self.kinds is not None:
+            _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
+        if not 0.0 <= self.similarity_error < math.inf:
+            raise FieldError(f"{self.similarity_error!r} is no error; give at least 0", field="similarity_error")
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate]) -> Self:
@@ -113,21 +119,25 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
-def _refuse_outside(name: str, column: Floats) -> None:
-    if name not in NUMBERS:
-        raise FieldError(f"no such column; known are {', '.join(NUMBERS)}", field=name)
-    low, high = _RANGES.get(name, (0.0, 1.0))
-    outside = (column < low) | (column > high)
-    if outside.any():
-        value = float(column[outside][0])
-        raise FieldError(f"{value!r} is not within {low:g}..{high:g}", field=name)
-
-
+FIRST, LAST = microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0
+UNKNOWN_FIELD = (math.nan, math.nan)
 _WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
-_RANGES = {
+RANGES = {
     "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
+    **dict.fromkeys(SHARES, (0.0, 1.0)),
     **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
 }
+"""What a number may be, by field."""
+
+
+def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) -> None:
+    if math.isnan(low):
+        raise FieldError(f"no column is called so; known are {', '.join((*RANGES, *MOMENTS))}", field=name)
+    outside = (column < low) | (column > high)
+    if outside.any():
+        raise FieldError(f"{column[outside][0].item()!r} is not within {low:g}..{high:g}", field=name)
+    if name in COUNTS and (np.floor(column) < column).any():
+        raise FieldError("some values are no whole numbers", field=name)
 
 
 def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
@@ -141,21 +151,12 @@ def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
 
 
 def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
+    limits.same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
     known = [candidate.vector for candidate in candidates if candidate.vector is not None]
     if not known:
         return None
-    dimensions = len(known[0])
-    table = np.full((len(candidates), dimensions), np.nan)
-    for row, candidate in enumerate(candidates):
-        if candidate.vector is None:
-            continue
-        if len(candidate.vector) != dimensions:
-            raise FieldError(
-                f"{candidate.id!r} has {len(candidate.vector)} dimensions, others {dimensions}",
-                field="vector",
-            )
-        table[row] = candidate.vector
-    return table
+    nothing = (math.nan,) * len(known[0])
+    return np.array([nothing if candidate.vector is None else candidate.vector for candidate in candidates])
 
 
 def _unless_nan(value: float) -> float | None:

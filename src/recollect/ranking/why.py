@@ -1,7 +1,7 @@
 """Why a candidate stands where it does, and the smallest change that would have put it in."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
@@ -55,13 +55,14 @@ class Ranked:
 class Unpacked:
     """It was ranked, but not packed: what it costs, the room it met, and the budget that would have done.
 
-    Without a `budget`, no number of tokens would have.
+    Without a `budget`, no number of tokens would have; `smallest` says whether a smaller one surely would not.
     """
 
     reason: str
     cost: int
     room: int
     budget: int | None
+    smallest: bool = True
 
 
 Fate = Gated | BelowMinimum | Outranked | Unpacked | Ranked
@@ -69,19 +70,19 @@ Fate = Gated | BelowMinimum | Outranked | Unpacked | Ranked
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one signal that would have been enough: from this value to that one.
+    """A change of one signal that would have been enough: from this value, or from silence, to that one.
 
     `means` says it in the signal's own quantity, where that is not the value itself.
     """
 
     signal: str
-    value: float
+    value: float | None
     needed: float
     means: str | None = None
 
     @property
     def size(self) -> float:
-        return self.needed - self.value
+        return self.needed - (self.value or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +148,17 @@ class _Wanted:
 
 
 def _explanation(candidate: Candidate, candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Explanation:
-    """The candidate's explanation among those that passed the gates, itself included."""
+    """The candidate's explanation among those that passed the gates, itself included.
+
+    Behind a gate, silence that the profile does not price is worth nothing: there it was never asked.
+    """
     rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
-    given = scorer.gather(rivals, profile, at)
-    return scorer.explain(candidate, profile, at, given.get(candidate.id, scorer.NO_EVIDENCE))
+    given = scorer.gather(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
+    if scorer.closed_gate(candidate, profile, at) is not None:
+        terms = tuple(replace(term, missing=term.missing or 0.0) for term in profile.terms)
+        factors = tuple(replace(factor, missing=factor.missing or 0.0) for factor in profile.factors)
+        profile = replace(profile, terms=terms, factors=factors)
+    return scorer.explain(candidate, profile, at, given)
 
 
 def _rival(ranking: Ranking, id: MemoryId, limit: int | None) -> Scored | None:
@@ -169,7 +177,7 @@ def _changes(
     for name, value in _values(explanation, closed, candidate, at).items():
         if any(gate.signal.name != name for gate in closed):
             continue
-        floor = max([value, *(gate.at_least for gate in closed)])
+        floor = max([value or 0.0, *(gate.at_least for gate in closed)])
         least = _least(explanation, name, floor, wanted)
         needed = None if least is None else _attainable(signals[name], least)
         if needed is not None:
@@ -177,11 +185,14 @@ def _changes(
     return tuple(sorted(changes, key=lambda change: (change.size, change.signal)))
 
 
-def _values(explanation: Explanation, closed: Sequence[Gate], candidate: Candidate, at: datetime) -> dict[str, float]:
-    """What every signal says that a change could be made to; silence at a gate is 0."""
-    gated = {gate.signal.name: read(gate.signal, candidate, at) or 0.0 for gate in closed}
+def _values(
+    explanation: Explanation, closed: Sequence[Gate], candidate: Candidate, at: datetime
+) -> dict[str, float | None]:
+    """What every signal says that a change could be made to; at a closed gate, silence is silence."""
+    parts: dict[str, float | None] = {part.signal: part.value for part in explanation.parts}
     scales = {scale.factor: scale.value for scale in explanation.scales}
-    return {**gated, **scales, **{part.signal: part.value for part in explanation.parts}}
+    gated = {gate.signal.name: read(gate.signal, candidate, at) for gate in closed}
+    return {**parts, **scales, **gated}
 
 
 def _least(explanation: Explanation, signal: str, floor: float, wanted: _Wanted) -> float | None:
@@ -231,15 +242,27 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
         return None
     match curve:
         case HalfLife() | Decay():
-            return f"at most {math.floor(quantity * 10.0) / 10.0:g} days old"
+            tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
+            return None if tenths is None else f"at most {tenths / 10.0:g} days old"
         case Saturating():
-            return f"{counted} at least {math.ceil(quantity):d}"
+            count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
+            return f"{counted} at least {count:d}"
         case Diminishing():
-            return f"{counted} at most {math.floor(quantity):d}"
+            count = _enough(lambda count: curve(count) >= value, math.floor(quantity), -1)
+            return None if count is None else f"{counted} at most {count:d}"
         case Clamp():
             return None
         case _ as unknown:
             assert_never(unknown)
+
+
+def _enough(holds: Callable[[int], bool], start: int, step: int) -> int | None:
+    """The first number from `start` that really is enough: an inverse is only near the truth."""
+    while not holds(start):
+        start += step
+        if start < 0:
+            return None
+    return start
 
 
 def _inverse(curve: Curve, value: float) -> float:

@@ -27,9 +27,9 @@ def ranking(ranking: Ranking) -> Iterator[str]:
 def explanation(explanation: Explanation) -> Iterator[str]:
     """What each signal contributed, as numbers and bars; the lines add up and multiply to the score."""
     for part in explanation.parts:
-        yield f"+ {part.points:.3f} {_bar(part.points)} {part}"
+        yield f"+ {part.points:.3f} {_bar(part.points)} {printable(str(part))}"
     for scale in explanation.scales:
-        yield f"× {scale.times:.3f} {_bar(scale.times)} {scale}"
+        yield f"× {scale.times:.3f} {_bar(scale.times)} {printable(str(scale))}"
 
 
 def why(why: Why) -> Iterator[str]:
@@ -37,9 +37,9 @@ def why(why: Why) -> Iterator[str]:
     yield f"{why.id} {_fate(why.fate)}"
     yield f"score {why.explanation.score:.3f}"
     yield from (f"  {line}" for line in explanation(why.explanation))
-    if isinstance(why.fate, Ranked | Unpacked):
+    if isinstance(why.fate, Ranked):
         return
-    if not why.changes:
+    if not why.changes and not isinstance(why.fate, Unpacked):
         yield "no single signal could have put it in"
     for lead, change in zip(["it would have been in with", *["or"] * len(why.changes)], why.changes, strict=False):
         yield f"{lead} {_change(change)}"
@@ -80,9 +80,9 @@ def _fate(fate: Fate) -> str:
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
             return f"is at place {place}, and the limit is {limit}"
-        case Unpacked(reason, cost, room, None):
+        case Unpacked(reason, cost, room, None, _):
             return f"was ranked but not packed: it costs {cost} tokens, {room} were left, and {reason} decided"
-        case Unpacked(_, cost, room, budget):
+        case Unpacked(_, cost, room, budget, _):
             return f"was ranked but not packed: it costs {cost} tokens, {room} were left; {budget} in all would do"
         case Ranked(place):
             return f"is in, at place {place}"
@@ -93,4 +93,5 @@ def _fate(fate: Fate) -> str:
 def _change(change: Change) -> str:
     needed = math.ceil(change.needed * 1000.0) / 1000.0
     means = f" ({change.means})" if change.means else ""
-    return f"{change.signal} {needed:.3f} instead of {change.value:.3f}{means}"
+    now = "none at all" if change.value is None else f"{change.value:.3f}"
+    return f"{change.signal} {needed:.3f} instead of {now}{means}"

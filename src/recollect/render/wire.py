@@ -73,8 +73,9 @@ def _fate(fate: Fate) -> dict[str, Any]:
             return {"step": "min_score", "min_score": min_score}
         case Outranked(place, limit):
             return {"step": "limit", "place": place, "limit": limit}
-        case Unpacked(reason, cost, room, budget):
-            return {"step": "pack", "reason": reason, "cost": cost, "room": room, "budget": budget}
+        case Unpacked(reason, cost, room, budget, smallest):
+            needed = {"budget": budget, "smallest": smallest}
+            return {"step": "pack", "reason": reason, "cost": cost, "room": room, **needed}
         case Ranked(place):
             return {"step": "ranked", "place": place}
         case _ as unknown:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import FieldError, InvalidInput
+from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.testing import NOW, a_candidate, a_memory
@@ -32,6 +32,15 @@ from recollect.testing import NOW, a_candidate, a_memory
         ({"vector": ()}, "vector"),
         ({"vector": 3}, "vector"),
         ({"vector": ["x"]}, "vector"),
+        ({"vector": "123"}, "vector"),
+        ({"vector": (True,)}, "vector"),
+        ({"vector": (10**400,)}, "vector"),
+        ({"similarity": 10**5000}, "similarity"),
+        ({"served": 10**5000}, "served"),
+        ({"kind": 10**5000}, "kind"),
+        ({"id": "a\u202eb"}, "id"),
+        ({"id": "a\u2028b"}, "id"),
+        ({"id": 5}, "id"),
         ({"vector": (1.0, math.nan)}, "vector"),
         ({"vector": (1.0, math.inf)}, "vector"),
         ({"id": "b", "valid_from": NOW.replace(year=1899)}, "valid_from"),
@@ -55,7 +64,19 @@ def test_a_question_leaves_evidence(arm: str) -> None:
     assert not a_candidate(importance=0.5).questioned
 
 
-@pytest.mark.parametrize("given", [{"text": " \n"}, {"id": ""}, {"created_at": datetime(2026, 1, 1)}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": " \n"},
+        {"text": None},
+        {"id": ""},
+        {"id": 5},
+        {"created_at": datetime(2026, 1, 1)},
+        {"kind": 'fact"> <x'},
+        {"title": 5},
+        {"pinned": "false"},
+    ],
+)
 def test_a_memory_says_something_has_a_name_and_a_date(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         a_memory(**given)
@@ -88,3 +109,27 @@ def test_dates_are_kept_in_utc_and_vectors_as_tuples() -> None:
     assert kept.created_at is not None
     assert kept.created_at.tzinfo is UTC
     assert a_memory(created_at=tokyo).created_at.tzinfo is UTC
+
+
+def test_what_is_shown_as_a_memory_is_one() -> None:
+    with pytest.raises(FieldError, match="'x' is no memory"):
+        Candidate(id=a_memory("b").id, memory="x")  # type: ignore[arg-type]
+
+
+def test_minus_zero_and_whole_numbers_are_the_floats_they_equal() -> None:
+    kept = a_candidate(similarity=-0.0, importance=1)
+    assert (str(kept.similarity), str(kept.importance)) == ("0.0", "1.0")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("x" * 200, "'xxx"),
+        ([[[[1]]]], "[[[...]]]"),
+        pytest.param(10**5000, "a very long int", id="endless"),
+        ("a\x1b", "'a\\x1b'"),
+    ],
+)
+def test_a_message_shows_a_value_in_a_few_words_whatever_it_is(value: object, shown: str) -> None:
+    assert show(value).startswith(shown)
+    assert len(show(value)) <= 80

@@ -84,3 +84,8 @@ def test_escaped_text_can_be_read_back(value: str) -> None:
 def test_escaped_text_opens_and_closes_nothing(value: str) -> None:
     assert not set("<>\r\u2028\u2029") & set(escaping.text(value))
     assert not set('<>"\n\r\u2028\u2029') & set(escaping.attribute(value))
+
+
+@pytest.mark.parametrize("wide", "＜＞＂＆﹤﹥")
+def test_what_becomes_a_tag_when_normalised_is_escaped_before(wide: str) -> None:
+    assert escaping.text(wide) == f"&#{ord(wide)};"

@@ -1,5 +1,6 @@
 """From the gates to the last token: where a memory fell, and what would have put it in."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -34,10 +35,12 @@ def test_what_does_not_fit_learns_the_budget_that_would_have_been_enough() -> No
     assert ("b" in packed, "b" in too_few) == (True, False)
 
 
-def test_what_the_item_limit_kept_out_is_told_that_no_tokens_would_help() -> None:
-    fate = why("b", POOL, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT).fate
-    assert isinstance(fate, Unpacked)
-    assert (fate.reason, fate.budget) == ("items", None)
+def test_what_the_item_limit_kept_out_is_told_what_would_have_ranked_it_among_the_first() -> None:
+    reason = why("b", POOL, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
+    assert isinstance(reason.fate, Unpacked)
+    assert (reason.fate.reason, reason.fate.budget) == ("items", None)
+    relevance = next(change for change in reason.changes if change.signal == "relevance")
+    assert relevance.needed == pytest.approx(0.9)
 
 
 def test_what_is_packed_or_fell_earlier_is_told_as_by_ranking_alone() -> None:
@@ -58,3 +61,17 @@ def test_a_question_that_found_nothing_is_passed_on() -> None:
     bare = [{key: value for key, value in one.items() if key != "similarity"} for one in POOL]
     ample: dict[str, Any] = {"budget": Budget(10_000), "prompt": PROMPT}
     assert why("a", bare, "search", NOW, asked=True, **ample).fate == Ranked(1)
+
+
+@pytest.mark.parametrize("counted", [0.25, -1, None, "3", float("nan"), True])
+def test_a_counter_that_gives_no_whole_number_is_refused(counted: Any) -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        name: str = "odd"
+        exact: bool = False
+
+        def __call__(self, text: str) -> int:
+            return counted  # type: ignore[no-any-return]
+
+    with pytest.raises(InvalidInput, match=r"the token counter 'odd' gave .*; it must give a whole number"):
+        why("b", POOL, "default", NOW, budget=Budget(70), prompt=Prompt("0" * 16, Odd()))

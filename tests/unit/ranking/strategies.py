@@ -1,6 +1,8 @@
 """Random candidates and random profiles, tame and hostile, for properties."""
 
+import math
 from datetime import UTC, datetime, timedelta, timezone
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from recollect.ranking.signals import (
     Similarity,
     Usefulness,
 )
+from recollect.testing import NOW
 
 edges = [0.0, 5e-324, 1e-300, 0.15, 0.1, 0.5, 1.0 - 2**-53, 1.0]
 shares = st.sampled_from(edges) | st.floats(0.0, 1.0)
@@ -63,8 +66,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def candidates(draw: st.DrawFn, max_size: int = 30) -> list[Candidate]:
-    """Candidates with distinct ids, some of them alike in all but the id, so that ties are common."""
+def moulded(draw: st.DrawFn, max_size: int = 30) -> list[Candidate]:
+    """Candidates of few moulds, alike in all but the id, so that ties and silence are common."""
     ids = draw(st.lists(st.text("abc", min_size=1, max_size=4), unique=True, max_size=max_size))
     known = draw(st.sets(st.sampled_from(sorted(FIELDS))))
     fields = {name: unknown_or(FIELDS[name]) for name in sorted(known)}
@@ -72,28 +75,72 @@ def candidates(draw: st.DrawFn, max_size: int = 30) -> list[Candidate]:
     return [Candidate(id=MemoryId(id), **draw(st.sampled_from(moulds))) for id in ids]
 
 
+@st.composite
+def varied(draw: st.DrawFn, max_size: int = 30) -> list[Candidate]:
+    """Candidates of which most is known and hardly two are alike, some of them twins by their vectors."""
+    chance = draw(st.randoms(use_true_random=False))
+    size = draw(st.integers(min(5, max_size), max_size))
+    return [_varied(f"m{number}", chance) for number in range(size)]
+
+
+def _varied(id: str, chance: Random) -> Candidate:
+    def share() -> float:
+        return chance.choice([chance.random(), chance.random(), round(chance.random(), 1)])
+
+    def moment() -> datetime:
+        return NOW + timedelta(days=chance.uniform(-60.0, 5.0))
+
+    angle = chance.choice([0.0, 0.7, 1.5]) + chance.uniform(-0.2, 0.2)
+    fields: dict[str, Any] = {
+        "kind": chance.choice(list(Kind)),
+        "similarity": chance.uniform(-0.2, 1.0),
+        **{name: share() for name in ("lexical", "importance", "usefulness", "confidence", "salience")},
+        **{name: moment() for name in ("created_at", "updated_at", "last_accessed_at", "valid_from")},
+        "served": chance.randrange(60),
+        "revisions": chance.randrange(15),
+        "vector": (math.cos(angle), math.sin(angle), 0.1),
+    }
+    known = {name: value for name, value in fields.items() if chance.random() < 0.85}
+    if chance.random() < 0.15:
+        known["relevance"] = share()
+    return Candidate(id=MemoryId(id), **known)
+
+
+def candidates(max_size: int = 30) -> st.SearchStrategy[list[Candidate]]:
+    """Candidates with distinct ids, varied or moulded."""
+    return st.one_of(varied(max_size), varied(max_size), moulded(max_size))
+
+
+near = st.floats(-3.0, 60.0).map(lambda days: NOW + timedelta(days=days))
+"""Moments at which the varied candidates are of different ages."""
+
 positive = st.floats(1e-3, 1e3)
-signals: st.SearchStrategy[Signal | SetSignal] = st.one_of(
+signals: st.SearchStrategy[Signal] = st.one_of(
     st.sampled_from([Similarity(), Lexical(), Importance(), Usefulness(), Confidence(), Salience()]),
     st.builds(Relevance, st.integers(0, 5)),
     st.builds(
         Recency,
         st.sampled_from(Clock),
-        half_life=st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)),
+        half_life=st.timedeltas(timedelta(days=1), timedelta(days=60))
+        | st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)),
     ),
     st.builds(Recency, st.sampled_from(Clock), rate_per_day=positive),
     st.builds(Frequency, positive),
     st.builds(Rarity, positive),
     st.builds(Revisions, positive),
     st.builds(KindPriority, st.dictionaries(st.sampled_from(Kind), shares), shares),
-    st.builds(Newest, st.sampled_from([0.5, 0.88, 1.0]), st.integers(2, 6), st.sampled_from(Clock)),
 )
+twins = st.builds(Newest, st.sampled_from([0.5, 0.88, 0.97]), st.integers(2, 9), st.sampled_from(Clock))
 
 
 @st.composite
 def profiles(draw: st.DrawFn) -> Profile:
     """Profiles of any shape that makes sense; every signal's silence is worth something."""
-    chosen = draw(st.lists(signals, unique_by=lambda signal: signal.name, min_size=1, max_size=6))
+    chosen: list[Signal | SetSignal] = draw(
+        st.lists(signals, unique_by=lambda signal: signal.name, min_size=1, max_size=6)
+    )
+    if draw(st.integers(0, 2)) == 0:
+        chosen.append(draw(twins))
     if {"frequency", "rarity"} <= {signal.name for signal in chosen}:
         chosen = [signal for signal in chosen if signal.name != "rarity"]
     split = draw(st.integers(1, len(chosen)))
@@ -103,14 +150,15 @@ def profiles(draw: st.DrawFn) -> Profile:
     terms = [Term(signal, weight, draw(shares)) for signal, weight in zip(chosen, weights, strict=False)]
     factors = [Factor(signal, draw(shares), draw(shares)) for signal in chosen[split:]]
     pointwise = [signal for signal in chosen if not isinstance(signal, SetSignal)]
-    gated = draw(st.lists(st.sampled_from(pointwise), max_size=2)) if pointwise else []
+    gates = st.lists(st.sampled_from(pointwise), max_size=2) if pointwise else st.just([])
+    gated = draw(st.just([]) | gates)
     return Profile(
         name="random",
         version="1",
         about="Whatever comes.",
         terms=tuple(terms),
         factors=tuple(factors),
-        gates=tuple(Gate(signal, draw(shares)) for signal in gated),
+        gates=tuple(Gate(signal, draw(st.floats(0.0, 0.5) | shares)) for signal in gated),
         question=Question.OPTIONAL,
-        min_score=draw(st.just(0.0) | shares),
+        min_score=draw(st.sampled_from([0.0, 0.0, 0.3]) | shares),
     )

@@ -68,6 +68,12 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
     ("text", "complaint"),
     [
         ("about = ", "is not TOML: Invalid value"),
+        ("min_score = " + "[" * 5_000, "is not TOML: "),
+        ("min_score = 1" + "0" * 5_000, "is not TOML: "),
+        ("min_score = 1" + "0" * 400 + "\n" + ONE, "min_score is 1000.*000; write a number"),
+        (".".join(["min_score", *"a" * 900]) + " = 1\n" + ONE, "min_score is {'a': {'a': {...}}}; write a number"),
+        (HEAD + '[terms]\n"\\u001b]0;" = {}', r"'\\x1b]0;' is no signal"),
+        (HEAD + '[gates]\n"\\u001b]0;" = 1', r"'\\x1b]0;' is no signal"),
         ('abut = "x"\n' + ONE, "'abut' is no key; did you mean 'about'"),
         ("about = 3\n", "about is 3; write a text"),
         (HEAD + "terms = 3", r"terms is 3; write a table, such as \{ weight = 0\.5 \}"),
@@ -210,6 +216,17 @@ def test_equal_overrides_give_equal_versions_and_others_do_not() -> None:
     assert one.version != other.version
     weeks, days = (override(built_in("default"), {"terms": {"recency": {"half_life": h}}}) for h in ("3w", "21d"))
     assert weeks == days
+
+
+def test_two_overrides_one_after_the_other_are_one_override() -> None:
+    at_once = override(built_in("default"), {"min_score": 0.1, "max_items": 3})
+    in_turn = override(override(built_in("default"), {"min_score": 0.1}), {"max_items": 3})
+    assert at_once == in_turn
+
+
+def test_an_override_of_python_is_checked_like_any_other() -> None:
+    with pytest.raises(ProfileError, match=r"min_score is 1000.*000; write a number"):
+        override(built_in("default"), {"min_score": 10**400})
 
 
 def test_an_override_that_changes_nothing_gives_the_profile_itself() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from recollect.ranking.signals import (
     Importance,
     Lexical,
     Rarity,
+    Recency,
     Relevance,
     Similarity,
 )
@@ -34,7 +36,7 @@ def a_profile(**given: Any) -> Profile:
         ({"name": "Mine"}, "small letters"),
         ({"name": ""}, "small letters"),
         ({"name": "a--b"}, "small letters"),
-        ({"version": " "}, "it has no version"),
+        ({"version": " "}, "its version is ' '; give up to 64"),
         ({"about": ""}, "it has no `about`"),
         ({"terms": ()}, "the weights add up to 0, not 1"),
         ({"terms": (Term(Importance(), 0.95),)}, r"the weights add up to 0\.95, not 1"),
@@ -51,6 +53,13 @@ def a_profile(**given: Any) -> Profile:
         (
             {"question": Question.REFUSED, "factors": (Factor(Relevance()),)},
             "takes no question, but relevance",
+        ),
+        ({"version": "1\n2"}, "its version is"),
+        ({"gates": (Gate(Relevance(1), 0.1),)}, "the gate relevance has options of its own"),
+        ({"gates": (Gate(Recency(half_life=timedelta(days=1)), 0.1),)}, "the gate recency has options of its own"),
+        (
+            {"terms": (Term(Relevance(2), 1.0),), "gates": (Gate(Relevance(), 0.1),)},
+            "the gate relevance and the term relevance differ",
         ),
         ({"min_score": 1.5}, r"min_score is 1\.5, not within"),
         ({"min_score": math.nan}, "min_score is nan"),

@@ -3,6 +3,7 @@
 import math
 import random
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 from recollect.errors import FieldError, InvalidInput, SignalMissing
 from recollect.model.candidate import Candidate
 from recollect.ranking.explanation import Explanation, Part, Scale
+from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import explain, rank
+from recollect.ranking.selection import rank_table
 from recollect.ranking.signals import Confidence, Importance, Salience, Similarity
+from recollect.ranking.table import Table
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments, profiles, shares
 
@@ -55,7 +59,9 @@ def test_every_score_is_within_0_and_1_and_is_what_its_parts_give(
     for scored in rank(pool, profile, at):
         parts, scales = scored.explanation.parts, scored.explanation.scales
         total = min(math.fsum(part.value * part.weight for part in parts), 1.0)
-        assert scored.score == total * math.prod(scale.times for scale in scales)
+        for scale in scales:
+            total *= scale.times
+        assert scored.score == total
         assert 0.0 <= scored.score <= 1.0
         assert all(0.0 <= part.value <= 1.0 for part in parts)
 
@@ -117,9 +123,9 @@ def test_a_moment_that_is_none_is_refused(at: datetime) -> None:
         rank([], WORTH, at)
 
 
-@pytest.mark.parametrize("limit", [0, -3])
-def test_a_limit_that_keeps_nothing_is_refused(limit: int) -> None:
-    with pytest.raises(InvalidInput, match=f"limit is {limit}; give at least 1"):
+@pytest.mark.parametrize("limit", [0, -3, 2.5, "3", True])
+def test_a_limit_that_keeps_nothing_is_refused(limit: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"limit is {limit!r}; give a whole number of at least 1"):
         rank([], WORTH, NOW, limit=limit)
 
 
@@ -198,3 +204,30 @@ def test_an_age_is_elapsed_time_and_not_the_difference_of_two_clocks_on_a_wall()
     before, after = datetime(2026, 3, 28, 12, tzinfo=berlin), datetime(2026, 3, 29, 12, tzinfo=berlin)
     (scored,) = rank([a_candidate(created_at=before)], built_in("session"), after)
     assert scored.explanation.parts[1].value == 2 ** (-(23 / 24) / 30)
+
+
+def test_what_was_left_out_is_told_in_the_order_of_the_steps_whatever_the_input() -> None:
+    gates = {"confidence": 0.5, "salience": 0.5}
+    profile = override(WORTH, {"gates": gates, "min_score": 0.5})
+    pool = [
+        a_candidate("a", salience=0.1, confidence=0.9),
+        a_candidate("b", salience=0.9, confidence=0.1),
+        a_candidate("c", salience=0.9, confidence=0.9, importance=0.4),
+        *(a_candidate(f"d{n}", salience=0.9, confidence=0.9) for n in range(2)),
+    ]
+    for order in (pool, pool[::-1]):
+        for found in (rank(order, profile, NOW, limit=1), rank_table(Table.of(order), profile, NOW, limit=1)):
+            assert list(found.excluded.items()) == [
+                ("gate:confidence", 1),
+                ("gate:salience", 1),
+                ("min_score", 1),
+                ("limit", 1),
+            ]
+
+
+def test_vectors_of_two_lengths_are_refused_whether_or_not_anyone_reads_them() -> None:
+    pool = [a_candidate("a", importance=0.5, vector=(1.0,)), a_candidate("b", importance=0.5, vector=(1.0, 2.0))]
+    with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
+        rank(pool, WORTH, NOW)
+    with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
+        Table.of(pool)

@@ -1,11 +1,13 @@
 """Columns select, the oracle's numbers are the output: the same ranking to the last bit."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, SignalMissing
@@ -16,12 +18,13 @@ from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
-from recollect.ranking.selection import rank_table
-from recollect.ranking.set_signals import SetSignal
+from recollect.ranking.selection import ROUNDING, _contenders, rank_table
 from recollect.ranking.signals import Importance, Recency, Similarity
 from recollect.ranking.table import Table
 from recollect.testing import NOW, a_candidate
-from tests.unit.ranking.strategies import candidates, moments, profiles, shares
+from tests.unit.ranking.strategies import candidates, moments, near, profiles, shares, varied
+
+WORTH = Profile(name="worth", version="1", about="A test.", terms=(Term(Importance(), 1.0, 0.5),))
 
 
 def facts(ranking: Ranking) -> object:
@@ -30,7 +33,7 @@ def facts(ranking: Ranking) -> object:
     return shown, dict(ranking.excluded), ranking.exact, ranking.scheme
 
 
-@given(candidates(), profiles(), moments, st.integers(1, 12))
+@given(candidates(), profiles(), near | moments, st.integers(1, 12))
 def test_columns_and_oracle_give_the_same_ranking_to_the_last_bit(
     pool: list[Candidate], profile: Profile, at: datetime, limit: int
 ) -> None:
@@ -38,7 +41,7 @@ def test_columns_and_oracle_give_the_same_ranking_to_the_last_bit(
     assert facts(rank_table(Table.of(pool), profile, at, limit=limit)) == facts(oracle)
 
 
-@given(candidates(), moments, st.sampled_from(sorted(BUILT_IN)), st.integers(1, 12))
+@given(candidates(), near | moments, st.sampled_from(sorted(BUILT_IN)), st.integers(1, 12))
 def test_columns_and_oracle_agree_on_every_built_in_profile(
     pool: list[Candidate], at: datetime, name: str, limit: int
 ) -> None:
@@ -47,19 +50,115 @@ def test_columns_and_oracle_agree_on_every_built_in_profile(
     assert facts(rank_table(Table.of(pool), built_in(name), at, limit=limit, asked=asked)) == facts(oracle)
 
 
-@given(candidates(), profiles(), st.integers(1, 12), st.sampled_from([1e-6, 1e-3, 0.05]), st.data())
+@given(varied(), profiles(), st.integers(1, 12), st.sampled_from([1e-6, 1e-3, 0.05]), st.randoms(use_true_random=False))
 def test_similarities_known_only_to_within_an_error_still_give_the_exact_ranking(
-    pool: list[Candidate], profile: Profile, limit: int, error: float, data: st.DataObject
+    pool: list[Candidate], profile: Profile, limit: int, error: float, chance: Random
 ) -> None:
-    pointwise = [term for term in profile.terms if not isinstance(term.signal, SetSignal)]
-    if len(pointwise) < len(profile.terms) or profile.set_signals:
-        profile = replace(profile, terms=(Term(Similarity(), 1.0, 0.0),), factors=())
-    table = Table.of(pool)
-    noise = np.array(data.draw(st.lists(st.floats(-error, error), min_size=len(pool), max_size=len(pool))))
-    blurred = np.clip(table.numbers["similarity"] + noise, -1.0, 1.0) if pool else np.zeros(0)
-    rough = replace(table, numbers={**table.numbers, "similarity": blurred}, similarity_error=error + 1e-6)
-    found = rank_table(rough, profile, NOW, limit=limit, fetch=lambda rows: [pool[row] for row in rows])
+    if profile.set_signals:
+        profile = replace(profile, terms=(Term(Similarity(), 1.0, 0.0),), factors=(), gates=())
+    found = rank_table(
+        blurred(pool, error, [chance.uniform(-error, error) for _ in pool]),
+        profile,
+        NOW,
+        limit=limit,
+        fetch=lambda rows: [pool[row] for row in rows],
+    )
     assert facts(found) == facts(rank(pool, profile, NOW, limit=limit))
+
+
+def blurred(pool: list[Candidate], error: float, noise: list[float]) -> Table:
+    """The candidates with similarities that are off by the noise, which is at most the error."""
+    table = Table.of(pool)
+    similarity = np.clip(table.numbers["similarity"] + np.array(noise), -1.0, 1.0)
+    return replace(table, numbers={**table.numbers, "similarity": similarity}, similarity_error=error)
+
+
+CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        built_in("salience"),
+        Profile(
+            name="gate",
+            version="1",
+            about="x",
+            terms=(Term(Importance(), 1.0, 0.5),),
+            gates=(Gate(Similarity(), 0.89),),
+        ),
+        Profile(
+            name="factor",
+            version="1",
+            about="x",
+            terms=(Term(Importance(), 1.0, 0.5),),
+            factors=(Factor(Similarity(), 0.0, 0.0),),
+        ),
+        Profile(name="least", version="1", about="x", terms=(Term(Similarity(), 1.0, 0.0),), min_score=0.89),
+    ],
+    ids=["term", "gate", "factor", "min_score"],
+)
+@pytest.mark.parametrize("limit", [1, 2])
+def test_an_error_that_turns_two_around_is_settled_by_the_true_similarities(profile: Profile, limit: int) -> None:
+    turned = blurred(CLOSE, 0.05, [-0.04, 0.02])
+    found = rank_table(turned, profile, NOW, limit=limit, fetch=lambda rows: [CLOSE[row] for row in rows])
+    assert facts(found) == facts(rank(CLOSE, profile, NOW, limit=limit))
+
+
+def test_similarities_that_look_alike_and_are_not_are_not_taken_for_equal() -> None:
+    alike = blurred(CLOSE, 0.05, [-0.01, 0.01])
+    found = rank_table(alike, built_in("salience"), NOW, limit=2, fetch=lambda rows: [CLOSE[row] for row in rows])
+    assert facts(found) == facts(rank(CLOSE, built_in("salience"), NOW, limit=2))
+
+
+def test_a_twin_behind_a_gate_is_nobodys_twin_in_columns_either() -> None:
+    pool = [
+        a_candidate("old", similarity=0.9, vector=(1.0, 0.0), age=timedelta(days=9)),
+        a_candidate("new", similarity=0.1, vector=(1.0, 0.0), age=timedelta(days=1)),
+    ]
+    default = built_in("default")
+    assert facts(rank_table(Table.of(pool), default, NOW, limit=2)) == facts(rank(pool, default, NOW, limit=2))
+
+
+@given(varied(), profiles(), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_columns_may_be_off_by_what_they_are_allowed_and_still_find_the_best(
+    pool: list[Candidate], profile: Profile, limit: int, chance: Random
+) -> None:
+    whole = rank(pool, replace(profile, min_score=0.0), NOW)
+    scores = np.array([float(one.score) for one in whole])
+    noise = np.array([chance.choice([-0.99, 0.99]) * ROUNDING for _ in whole])
+    contenders = set(_contenders(scores + noise, profile, limit, ROUNDING, Counter()).tolist())
+    best = [place for place, score in enumerate(scores) if score >= profile.min_score][:limit]
+    assert contenders.issuperset(best)
+
+
+@pytest.mark.parametrize(("noise", "found"), [((-0.99, 0.99), [0, 1]), ((0.99, -0.99), [0, 1]), ((1.0, -1.01), [0])])
+def test_who_may_be_the_best_within_the_error_is_asked_about(noise: tuple[float, float], found: list[int]) -> None:
+    scores = np.array([0.5, 0.5]) + np.array(noise) * ROUNDING
+    assert _contenders(scores, WORTH, 1, ROUNDING, Counter()).tolist() == found
+
+
+def test_a_fetch_that_brings_others_than_asked_for_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"`fetch` brought '.' where '.' was asked for"):
+        rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=2, fetch=lambda rows: [CLOSE[1 - r] for r in rows])
+
+
+def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
+    tried: Counter[str] = Counter()
+
+    @settings(max_examples=200, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(candidates(), profiles(), near | moments, st.integers(1, 12))
+    def count(pool: list[Candidate], profile: Profile, at: datetime, limit: int) -> None:
+        whole = rank(pool, profile, at)
+        tried["several scores"] += len({float(one.score) for one in whole}) > 2
+        tried["a cut between scores"] += len(whole) > limit and whole[limit - 1].score > whole[limit].score
+        tried["a gate that splits"] += bool(profile.gates) and 0 < len(whole) < len(pool)
+        tried["a twin"] += any("newer and nearly" in str(one.explanation) for one in whole)
+        tried["a tie"] += len({float(one.score) for one in whole}) < len(whole)
+
+    count()
+    assert min(tried[what] for what in ("several scores", "a cut between scores")) >= 25, tried
+    assert min(tried[what] for what in ("a gate that splits", "a twin", "a tie")) >= 4, tried
 
 
 def test_rough_similarities_need_someone_who_knows_the_true_ones() -> None:
@@ -115,7 +214,7 @@ def test_the_nth_largest_is_found_without_sorting(values: list[float], count: in
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_that_keeps_nothing_is_refused(limit: int) -> None:
-    with pytest.raises(InvalidInput, match="give at least 1"):
+    with pytest.raises(InvalidInput, match="at least 1"):
         rank_table(Table.of([]), built_in("session"), NOW, limit=limit)
 
 

@@ -56,12 +56,30 @@ def test_a_question_shows_in_any_of_its_arms(arm: str) -> None:
         ("importance", np.inf, "field 'importance': inf"),
         ("similarity", -1.1, "field 'similarity': -1.1 is not within -1..1"),
         ("served", -1.0, "field 'served': -1.0 is not within 0..9.0072e"),
-        ("magic", 0.5, "field 'magic': no such column; known are similarity"),
+        ("magic", 0.5, "field 'magic': no column is called so; known are similarity"),
     ],
 )
 def test_a_column_with_an_impossible_value_is_refused(column: str, value: float, complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
         Table(ids=[MemoryId("a")], numbers={column: np.array([value])})
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        ({"numbers": {"served": np.array([1.5])}}, "field 'served': some values are no whole numbers"),
+        ({"dates": {"created_at": np.array([np.inf])}}, "field 'created_at': inf is not within"),
+        ({"dates": {"created_at": np.array([1e18])}}, "field 'created_at': 1e.18 is not within"),
+        ({"dates": {"written_at": np.array([0.0])}}, "field 'written_at': no column is called so"),
+        ({"kinds": np.array([16], dtype=np.int8)}, "field 'kind': 16 is not within -1..15"),
+        ({"kinds": np.array([-2], dtype=np.int8)}, "field 'kind': -2 is not within -1..15"),
+        ({"similarity_error": -1.0}, "field 'similarity_error': -1.0 is no error"),
+        ({"similarity_error": np.nan}, "field 'similarity_error': nan is no error"),
+    ],
+)
+def test_a_table_that_cannot_be_cannot_be_made(columns: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(FieldError, match=complaint):
+        Table(ids=[MemoryId("a")], **columns)
 
 
 @pytest.mark.parametrize("column", ["numbers", "dates", "kinds", "vectors"])

@@ -1,5 +1,7 @@
 """Why a candidate stands or fell, and that the change named would really have put it in."""
 
+import math
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,10 +14,10 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.ranking.parse import override
-from recollect.ranking.profile import Gate, Profile, Term
+from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
-from recollect.ranking.signals import Recency
+from recollect.ranking.signals import Frequency, Importance, Recency, Salience
 from recollect.ranking.why import BelowMinimum, Change, Gated, Outranked, Ranked, why_ranked
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments, profiles
@@ -77,7 +79,7 @@ def test_behind_a_gate_more_of_anything_else_would_not_have_helped() -> None:
 def test_without_evidence_a_gate_says_so() -> None:
     reason = why_ranked("b", [a_candidate("a", similarity=0.5), a_candidate("b")], built_in("three-signal"), NOW)
     assert reason.fate == Gated("similarity", None, 0.0)
-    assert reason.changes == (Change("similarity", 0.0, 0.0),)
+    assert reason.changes == (Change("similarity", None, 0.0),)
 
 
 def test_two_closed_gates_are_not_opened_by_one_change() -> None:
@@ -131,17 +133,62 @@ def test_a_kind_no_table_names_is_offered_as_any_other() -> None:
 
 
 def test_a_quantity_beyond_all_counting_is_not_said() -> None:
-    tiny = override(built_in("salience"), {"factors": {"rarity": {"rate": 1e-300}}, "min_score": 0.5})
-    pool = [a_candidate("b", similarity=0.6, served=2**53, salience=1.0)]
-    assert [change.means for change in why_ranked("b", pool, tiny, NOW).changes] == []
-    gone = Profile(
-        name="p",
+    tiny = override(built_in("salience"), {"factors": {"rarity": {"rate": 1e-290}}, "min_score": 0.5})
+    pool = [a_candidate("b", similarity=0.4, served=2**53, salience=1.0)]
+    assert [change.signal for change in why_ranked("b", pool, tiny, NOW).changes] == ["similarity"]
+    dull = override(built_in("salience"), {"factors": {"rarity": {"rate": 1e-17, "missing": 0.1}}, "min_score": 0.5})
+    silent = [a_candidate("b", similarity=0.6, salience=1.0)]
+    changes = {change.signal: change for change in why_ranked("b", silent, dull, NOW).changes}
+    assert changes["rarity"].means is None
+
+
+def test_a_silent_signal_at_a_gate_is_told_as_silent() -> None:
+    fresh = Recency(half_life=DAY)
+    gone = Profile(name="p", version="1", about="A test.", terms=(Term(fresh, 1.0, 0.0),), gates=(Gate(fresh, 0.0),))
+    assert why_ranked("b", [a_candidate("b")], gone, NOW).changes == (Change("recency", None, 0.0),)
+
+
+def test_why_answers_where_rank_does_also_for_what_the_profile_insists_on() -> None:
+    strict = Profile(
+        name="strict",
         version="1",
         about="A test.",
-        terms=(Term(Recency(half_life=DAY), 1.0, 0.0),),
-        gates=(Gate(Recency(half_life=DAY), 0.0),),
+        terms=(Term(Importance(), 1.0),),
+        factors=(Factor(Salience()),),
+        gates=(Gate(Importance(), 0.5),),
     )
-    assert why_ranked("b", [a_candidate("b")], gone, NOW).changes == (Change("recency", 0.0, 0.0),)
+    pool = [a_candidate("a", importance=0.9, salience=1.0), a_candidate("b")]
+    assert rank(pool, strict, NOW).excluded == {"gate:importance": 1}
+    assert why_ranked("b", pool, strict, NOW).fate == Gated("importance", None, 0.5)
+
+
+def test_what_a_change_means_is_really_enough_on_a_tie_too() -> None:
+    profile = Profile(
+        name="p", version="1", about="A test.", terms=(Term(Frequency(50), 0.3, 0.0), Term(Importance(), 0.7, 0.5))
+    )
+    pool = [a_candidate("a", served=35), a_candidate("b", served=3)]
+    changes = {change.signal: change for change in why_ranked("b", pool, profile, NOW, limit=1).changes}
+    assert changes["frequency"].means == "served at least 36"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.floats(0.0, 90.0)), min_size=2, max_size=6),
+    st.sampled_from(["five-signal", "salience", "session"]),
+)
+def test_a_candidate_given_the_quantity_it_was_told_is_in(rows: list[tuple[int, int, float]], name: str) -> None:
+    evidence: dict[str, Any] = {} if name == "session" else {"similarity": 0.5}
+    pool = [a_candidate(f"m{n}", served=s, revisions=r, age=d * DAY, **evidence) for n, (s, r, d) in enumerate(rows)]
+    for candidate in pool:
+        for change in why_ranked(candidate.id, pool, built_in(name), NOW, limit=1).changes:
+            told = re.search(r"([\d.]+)", change.means or "")
+            if told is None:
+                continue
+            number = float(told[1])
+            changed: dict[str, Any] = {"created_at": NOW - number * DAY}
+            if change.signal != "recency":
+                changed = {"revisions" if change.signal == "revisions" else "served": int(number)}
+            again = [replace(one, **changed) if one is candidate else one for one in pool]
+            assert [one.id for one in rank(again, built_in(name), NOW, limit=1)] == [candidate.id]
 
 
 def test_a_kind_no_table_knows_is_not_offered() -> None:
@@ -172,15 +219,24 @@ def test_every_change_named_is_enough_and_nothing_less_is(
     reason = why_ranked(chosen.id, pool, profile, at, limit=limit)
     others = [one for one in rank([*pool], profile, at) if one.id != chosen.id]
     rival = others[limit - 1] if len(others) >= limit else None
+
+    def in_with(score: float) -> bool:
+        ahead = rival is None or (-score, chosen.id) < (-float(rival.score), rival.id)
+        return score >= profile.min_score and ahead
+
+    def changed_to(signal: str, value: float) -> float:
+        parts = [replace(p, value=value) if p.signal == signal else p for p in reason.explanation.parts]
+        scales = [replace(s, value=value) if s.factor == signal else s for s in reason.explanation.scales]
+        return replace(reason.explanation, parts=tuple(parts), scales=tuple(scales)).score
+
     for change in reason.changes:
-        assert 0.0 <= change.value <= change.needed <= 1.0
-        parts = [replace(p, value=change.needed) if p.signal == change.signal else p for p in reason.explanation.parts]
-        scales = [
-            replace(s, value=change.needed) if s.factor == change.signal else s for s in reason.explanation.scales
-        ]
-        score = replace(reason.explanation, parts=tuple(parts), scales=tuple(scales)).score
-        assert score >= profile.min_score
-        assert rival is None or (-score, chosen.id) < (-float(rival.score), rival.id)
+        assert 0.0 <= (change.value or 0.0) <= change.needed <= 1.0
+        assert in_with(changed_to(change.signal, change.needed))
+        closed = isinstance(reason.fate, Gated) and reason.fate.signal == change.signal
+        floor = reason.fate.at_least if isinstance(reason.fate, Gated) and closed else 0.0
+        less = math.nextafter(change.needed, 0.0)
+        if change.signal not in ("kind", "newest") and change.needed > less >= max(floor, change.value or 0.0):
+            assert not in_with(changed_to(change.signal, less))
 
 
 @given(st.lists(st.tuples(*[st.floats(0.0, 1.0)] * 3), min_size=2, max_size=8), st.integers(1, 3))

@@ -35,7 +35,7 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
         (Outranked(7, 5), {"step": "limit", "place": 7, "limit": 5}),
         (
             Unpacked("budget", 9, 5, 84),
-            {"step": "pack", "reason": "budget", "cost": 9, "room": 5, "budget": 84},
+            {"step": "pack", "reason": "budget", "cost": 9, "room": 5, "budget": 84, "smallest": True},
         ),
         (Ranked(3), {"step": "ranked", "place": 3}),
     ],
