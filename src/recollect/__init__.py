@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import profile
-from recollect.dialects.assistant import compute_composite_score
+from recollect.dialects.assistant import assistant_profile, compute_composite_score
 from recollect.dialects.composite_scorer import MemoryScorer, ScoredMemory
 from recollect.dialects.lifecycle_rfc import (
     calculate_salience,
@@ -67,6 +67,7 @@ __all__ = [
     "ScoredMemory",
     "SearchScore",
     "SignalMissing",
+    "assistant_profile",
     "calculate_salience",
     "calculate_value",
     "compute_composite_score",

@@ -29,6 +29,7 @@ PUBLIC = [
     "ScoredMemory",
     "SearchScore",
     "SignalMissing",
+    "assistant_profile",
     "calculate_salience",
     "calculate_value",
     "compute_composite_score",

@@ -1,7 +1,7 @@
 """Gathering: set signals computed once over the columns of all candidates that passed the gates.
 
-The order of every sum and comparison is fixed by relevance and id, so that the same candidates in any order
-give the same evidence.
+The rows compared are in an order fixed by relevance and id, so that the same candidates in any order give the
+same evidence.
 """
 
 import heapq

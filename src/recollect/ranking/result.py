@@ -26,13 +26,18 @@ class Scheme:
 class Score(float):
     """A number within 0..1 that compares with plain numbers and with scores of its own scheme only."""
 
-    __slots__ = ("scheme",)
-    scheme: Scheme
+    __slots__ = ("_scheme",)
+    _scheme: Scheme
 
     def __new__(cls, value: float, scheme: Scheme) -> "Score":
         score = super().__new__(cls, value)
-        score.scheme = scheme
+        score._scheme = scheme
         return score
+
+    @property
+    def scheme(self) -> Scheme:
+        """What the score is relative to; it cannot be exchanged."""
+        return self._scheme
 
     def __reduce__(self) -> tuple[type["Score"], tuple[float, Scheme]]:
         return Score, (float(self), self.scheme)
