@@ -107,7 +107,10 @@ def a_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
     """The vector as a tuple of floats; refused without dimensions or with a part that is no finite number."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise FieldError(f"{show(value)} is no list of numbers", field=field)
-    vector = tuple(a_number(field, part) for part in value)
+    parts = tuple(value)
+    if set(map(type, parts)) == {float} and all(map(math.isfinite, parts)):
+        return parts
+    vector = tuple(a_number(field, part) for part in parts)
     if not vector:
         raise FieldError("a vector needs at least one number", field=field)
     return vector

@@ -69,7 +69,10 @@ class Table:
         return len(self.ids)
 
     def candidate(self, row: int) -> Candidate:
-        """The candidate of one row, as a value; what a reader is shown is not kept in columns."""
+        """The candidate of one row, as a value, without its vector, which nothing reads of one candidate alone.
+
+        What a reader is shown is not kept in columns.
+        """
         values: dict[str, Any] = {name: _unless_nan(column.item(row)) for name, column in self.numbers.items()}
         for name in COUNTS:
             if values.get(name) is not None:
@@ -77,8 +80,6 @@ class Table:
         values |= {name: _moment(column.item(row)) for name, column in self.dates.items()}
         if self.kinds is not None and self.kinds[row] >= 0:
             values["kind"] = KINDS[self.kinds[row]]
-        if self.vectors is not None and not np.isnan(self.vectors[row]).any():
-            values["vector"] = tuple(self.vectors[row].tolist())
         return Candidate(id=self.ids[row], **values)
 
     def take(self, rows: Rows) -> "Table":
