@@ -136,19 +136,29 @@ class Recency:
         return Decay(self.rate_per_day or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Frequency:
-    """How often the memory was served, as a sign of its worth; full at the cap."""
+class _Counted(Protocol):
+    """A signal that reads a count of the candidate's, and checks its curve when it is made."""
 
-    name: ClassVar[str] = "frequency"
-    cap: float = 50.0
+    reads: ClassVar[str]
 
     def __post_init__(self) -> None:
         _ = self.curve
 
     @property
     def quantity(self) -> Quantity:
-        return Stated("served")
+        return Stated(self.reads)
+
+    @property
+    def curve(self) -> Curve: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency(_Counted):
+    """How often the memory was served, as a sign of its worth; full at the cap."""
+
+    name: ClassVar[str] = "frequency"
+    reads: ClassVar[str] = "served"
+    cap: float = 50.0
 
     @property
     def curve(self) -> Curve:
@@ -156,18 +166,12 @@ class Frequency:
 
 
 @dataclass(frozen=True, slots=True)
-class Rarity:
+class Rarity(_Counted):
     """How seldom the memory was served, so that others get their turn; 1 when never."""
 
     name: ClassVar[str] = "rarity"
+    reads: ClassVar[str] = "served"
     rate: float = 0.15
-
-    def __post_init__(self) -> None:
-        _ = self.curve
-
-    @property
-    def quantity(self) -> Quantity:
-        return Stated("served")
 
     @property
     def curve(self) -> Curve:
@@ -175,18 +179,12 @@ class Rarity:
 
 
 @dataclass(frozen=True, slots=True)
-class Revisions:
+class Revisions(_Counted):
     """How often the memory was restated; full at the cap."""
 
     name: ClassVar[str] = "revisions"
+    reads: ClassVar[str] = "revisions"
     cap: float = 10.0
-
-    def __post_init__(self) -> None:
-        _ = self.curve
-
-    @property
-    def quantity(self) -> Quantity:
-        return Stated("revisions")
 
     @property
     def curve(self) -> Curve:

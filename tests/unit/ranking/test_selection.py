@@ -202,8 +202,9 @@ def test_a_term_without_weight_still_insists_on_its_evidence() -> None:
         about="No guesses.",
         terms=(Term(Importance(), 0.0, missing=None), Term(Similarity(), 1.0, missing=0.0)),
     )
-    with pytest.raises(SignalMissing):
-        rank_table(Table.of([a_candidate("b", similarity=0.5)]), strict, NOW, limit=1)
+    pool = [a_candidate("a", similarity=0.9, importance=0.5), a_candidate("b", similarity=0.5)]
+    with pytest.raises(SignalMissing, match="'b' has no evidence for importance"):
+        rank_table(Table.of(pool), strict, NOW, limit=1)
 
 
 @given(st.lists(shares, min_size=1, max_size=200), st.integers(1, 12))
