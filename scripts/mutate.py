@@ -228,6 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("module", nargs="*", default=LAYERS, help="such as ranking/curves.py; all if none")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many faults at a time")
+    parser.add_argument("--sample", type=int, help="plant only so many, chosen evenly over all")
     given = parser.parse_args()
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "mutation", "OPENBLAS_NUM_THREADS": "1"}
@@ -236,6 +237,8 @@ def main() -> None:
         import_module(heavy)  # once, and every fork has it
 
     planted = [mutant for path in modules(given.module) for mutant in mutants(path)]
+    if given.sample is not None and given.sample < len(planted):
+        planted = [planted[n * len(planted) // given.sample] for n in range(given.sample)]
     limit = 10.0 + 5.0 * seconds_without_a_fault()
     survived = 0
     for mutant in survivors(planted, limit=limit, jobs=given.jobs):
