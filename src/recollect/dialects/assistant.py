@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from recollect.dialects import loose
-from recollect.errors import ProfileError
+from recollect.errors import ProfileError, show
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.ranking.parse import describe, override
@@ -87,7 +87,7 @@ def assistant_profile(config: Mapping[str, Any]) -> Profile:
 
 def _flat(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if not isinstance(config, Mapping):
-        raise ProfileError(f"the settings are {loose.shown(config)}; give a table of {', '.join(SETTINGS)}")
+        raise ProfileError(f"the settings are {show(config)}; give a table of {', '.join(SETTINGS)}")
     weights = config.get("weights")
     if not isinstance(weights, Mapping):
         return list(config.items())

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.dialects import loose
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, show
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
@@ -79,12 +79,12 @@ class MemoryScorer:
 
 def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
     if not isinstance(memory, Mapping):
-        raise InvalidInput(f"memory number {place} is {loose.shown(memory)}; give a dictionary")
+        raise InvalidInput(f"memory number {place} is {show(memory)}; give a dictionary")
     reading = _Reading(memory)
     try:
         candidate = reading.candidate(MemoryId(str(place)), question)
     except InvalidInput as error:
-        name = loose.shown(memory["id"]) if "id" in memory else f"number {place}"
+        name = show(memory["id"]) if "id" in memory else f"number {place}"
         raise InvalidInput(f"memory {name}: {error}") from error
 
     explanation = explain(candidate, PROFILE, at)

@@ -4,7 +4,7 @@ from typing import Protocol, runtime_checkable
 
 from recollect.admission.salience import salience as salience_of
 from recollect.dialects import loose
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, show
 from recollect.lifecycle import retention
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
@@ -26,9 +26,9 @@ class Valued(Protocol):
 def calculate_salience(text: str, kind: Kind | str, is_pinned: bool) -> float:
     """How much a memory stands out, judged by its length in characters, its kind and whether it is pinned."""
     if not isinstance(text, str):
-        raise InvalidInput(f"text is {loose.shown(text)}; give a text")
+        raise InvalidInput(f"text is {show(text)}; give a text")
     if kind not in tuple(Kind):
-        raise InvalidInput(f"kind is {loose.shown(kind)}; known are {', '.join(Kind)}")
+        raise InvalidInput(f"kind is {show(kind)}; known are {', '.join(Kind)}")
     return salience_of(text, Kind(kind), pinned=is_pinned)
 
 

@@ -1,18 +1,14 @@
 """Loose reading: what a dialect assumes about the dates and numbers that other people's code hands it."""
 
 import math
-import reprlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time
 from typing import Any, TypeVar
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, show
 from recollect.model import limits
 
 Value = TypeVar("Value")
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def if_known(read: Callable[[str, Any], Value], field: str, value: Any) -> Value | None:
@@ -32,7 +28,7 @@ def a_date(field: str, value: Any) -> datetime:
         limits.a_moment(field, moment)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"{field} is {shown(value)}; give an ISO date, such as 2026-01-31T12:00:00Z, within 1900..2199"
+            f"{field} is {show(value)}; give an ISO date, such as 2026-01-31T12:00:00Z, within 1900..2199"
         ) from error
     return moment
 
@@ -46,7 +42,7 @@ def a_number(field: str, value: Any) -> float:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
     if not math.isfinite(number):
-        raise InvalidInput(f"{field} is {shown(value)}; give a finite number")
+        raise InvalidInput(f"{field} is {show(value)}; give a finite number")
     return number
 
 
@@ -66,7 +62,7 @@ def a_count(field: str, value: Any) -> int:
     """The whole number, refused below 0."""
     number = a_number(field, value)
     if not number.is_integer():
-        raise InvalidInput(f"{field} is {shown(value)}; give a whole number")
+        raise InvalidInput(f"{field} is {show(value)}; give a whole number")
     limits.a_count(field, int(number))
     return int(number)
 
@@ -74,13 +70,8 @@ def a_count(field: str, value: Any) -> int:
 def a_vector(field: str, value: Any) -> tuple[float, ...]:
     """The numbers, all of them finite; there may be none."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{field} is {shown(value)}; give a list of numbers")
+        raise InvalidInput(f"{field} is {show(value)}; give a list of numbers")
     return tuple(a_number(field, part) for part in value)
-
-
-def shown(value: object) -> str:
-    """The value as a message shows it: however large, in a few words."""
-    return _SHORT.repr(value)
 
 
 def _in_utc(value: Any) -> datetime:

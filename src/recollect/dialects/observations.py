@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeGuard
 from pydantic import BaseModel, Field
 
 from recollect.dialects import loose
-from recollect.errors import InvalidInput, SchemesDiffer
+from recollect.errors import InvalidInput, SchemesDiffer, show
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.ranking.explanation import Explanation
@@ -143,7 +143,7 @@ def _explain(
 def _a_kind(field: str, value: Any) -> Kind:
     """The kind of that name; a type that is none of ours is a plain observation."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{field} is {loose.shown(value)}; give a text such as 'preference'")
+        raise InvalidInput(f"{field} is {show(value)}; give a text such as 'preference'")
     return Kind(value) if value in tuple(Kind) else Kind.OBSERVATION
 
 

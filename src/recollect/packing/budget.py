@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from recollect.errors import BudgetError
+from recollect.errors import BudgetError, show
 from recollect.model.memory import Kind
 
 PINNED_SHARE = 0.3
@@ -91,12 +91,12 @@ class Budget:
 
 def _whole(what: str, value: int, *, least: int) -> None:
     if type(value) is not int or value < least:
-        raise BudgetError(f"{what} is {value!r}; give a whole number of at least {least}")
+        raise BudgetError(f"{what} is {show(value)}; give a whole number of at least {least}")
 
 
 def _share(what: str, value: object) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
-        raise BudgetError(f"{what} is {value!r}; give a number within 0..1")
+        raise BudgetError(f"{what} is {show(value)}; give a number within 0..1")
 
 
 def _percent(percent: int, of: int) -> int:

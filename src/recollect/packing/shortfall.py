@@ -52,8 +52,11 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
 
 def _room_for_all(offer: Offer, budget: Budget, place: int) -> Shortfall | None:
     """A budget with room for everyone, if the memory is then packed."""
-    everyone = max(budget.tokens, offer.frame + sum(offer.costs))
-    budget = replace(budget, tokens=max(everyone, offer.prompt.tokens(offer.text(range(len(offer.costs))))))
+    everyone = offer.frame + sum(offer.costs)
+    together = offer.prompt.tokens(offer.text(range(len(offer.costs))))
+    pinned = budget.tokens_for_pinned(sum(offer.costs[pin] for pin in offer.pinned))
+    pinned = pinned if pinned < math.inf else 0  # a share of nothing is never enough: they come in by rank
+    budget = replace(budget, tokens=max(budget.tokens, everyone, together, int(pinned)))
     settled = settle(offer, choose(offer, budget))
     return Shortfall(budget.tokens, smallest=False) if place in settled.places else None
 

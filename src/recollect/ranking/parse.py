@@ -214,7 +214,7 @@ def _number(value: object, where: str) -> float:
     number = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         with suppress(OverflowError):
-            number = float(value)
+            number = float(value) + 0.0  # which makes -0.0 the zero it equals
     if not math.isfinite(number):
         raise ProfileError(f"{where} is {show(value)}; write a number")
     return number

@@ -10,7 +10,7 @@ from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import EVIDENCE, Relevance, Signal
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-VERSION = re.compile(r"[A-Za-z0-9.+_-]{1,64}")
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,54}(\+[0-9a-f]{8})?")
 WEIGHT_TOLERANCE = 1e-9
 
 
@@ -88,7 +88,7 @@ class Profile:
         if not NAME.fullmatch(self.name):
             raise ProfileError("a name has small letters, digits and single hyphens")
         if not VERSION.fullmatch(self.version):
-            raise ProfileError(f"its version is {show(self.version)}; give up to 64 letters, digits and . + - _")
+            raise ProfileError(f"its version is {show(self.version)}; give up to 55 letters, digits and . - _")
         if not self.about.strip():
             raise ProfileError("it has no `about`; say what it is for")
         self._check_weights()
@@ -120,6 +120,9 @@ class Profile:
 
     def _check_gates(self) -> None:
         """A gate hears its signal as the terms do, or as it is by default: a signal has one opinion."""
+        names = [gate.signal.name for gate in self.gates]
+        if len(set(names)) < len(names):
+            raise ProfileError("two gates ask for the same signal; the higher one is enough")
         heard = {use.signal.name: use.signal for use in self.uses}
         for gate in self.gates:
             name = gate.signal.name

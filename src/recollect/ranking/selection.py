@@ -82,6 +82,8 @@ class _Source:
     def candidates(self, rows: Sequence[int]) -> list[Candidate]:
         new = [row for row in rows if row not in self._known]
         found = [self.table.candidate(row) for row in new] if self.fetch is None else self.fetch(new)
+        if len(found) != len(new):
+            raise InvalidInput(f"`fetch` brought {len(found)} candidates where {len(new)} were asked for")
         for row, candidate in zip(new, found, strict=True):
             if candidate.id != self.table.ids[row]:
                 raise InvalidInput(f"`fetch` brought {candidate.id!r} where {self.table.ids[row]!r} was asked for")

@@ -171,6 +171,11 @@ def _changes(
     candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, wanted: _Wanted
 ) -> tuple[Change, ...]:
     closed = [gate for gate in profile.gates if not scorer.passes(gate, candidate, at)]
+    heard = {part.signal for part in explanation.parts if not part.assumed}
+    heard |= {scale.factor for scale in explanation.scales if not scale.assumed}
+    insisted = {use.signal.name for use in profile.uses if use.missing is None}
+    if insisted - heard - {gate.signal.name for gate in closed}:
+        return ()  # past the gate, the profile would still miss what it insists on
     signals: dict[str, Signal | SetSignal] = {gate.signal.name: gate.signal for gate in profile.gates}
     signals |= {use.signal.name: use.signal for use in profile.uses}
     changes: list[Change] = []

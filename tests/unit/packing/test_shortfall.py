@@ -188,3 +188,19 @@ def test_where_the_smallest_would_take_too_long_a_budget_that_is_enough_is_told_
     assert last in [one.id for one in pack(ranking, Budget(found.tokens), PROMPT).packed]
     limited = Budget(2_000, items=1, reserves={Kind.FACT: 1})
     assert smallest_budget(ranking, limited, PROMPT, last) is None
+
+
+def test_a_pinned_memory_that_waits_for_its_share_is_told_a_budget_however_large() -> None:
+    memories = [a_memory(f"m{n}", text="x" * (1_000 - n)) for n in range(400)]
+    ranking = a_ranking([*memories, a_memory("pin", text="y" * 6_000, pinned=True)])
+    found = smallest_budget(ranking, Budget(3_000, items=5, pinned_share=0.005), PROMPT, MemoryId("pin"))
+    assert found is not None
+    enough = Budget(found.tokens, items=5, pinned_share=0.005)
+    assert "pin" in [one.id for one in pack(ranking, enough, PROMPT).packed]
+
+
+def test_a_share_of_nothing_is_no_share_to_wait_for() -> None:
+    memories = [a_memory(f"m{n}", text="x" * (1_000 - n)) for n in range(400)]
+    ranking = a_ranking([*memories, a_memory("pin", text="y" * 6_000, pinned=True)])
+    found = smallest_budget(ranking, Budget(3_000, pinned_share=0.0), PROMPT, MemoryId("pin"))
+    assert found is not None

@@ -150,7 +150,11 @@ def profiles(draw: st.DrawFn) -> Profile:
     terms = [Term(signal, weight, draw(shares)) for signal, weight in zip(chosen, weights, strict=False)]
     factors = [Factor(signal, draw(shares), draw(shares)) for signal in chosen[split:]]
     pointwise = [signal for signal in chosen if not isinstance(signal, SetSignal)]
-    gates = st.lists(st.sampled_from(pointwise), max_size=2) if pointwise else st.just([])
+    gates = (
+        st.lists(st.sampled_from(pointwise), unique_by=lambda signal: signal.name, max_size=2)
+        if pointwise
+        else st.just([])
+    )
     gated = draw(st.just([]) | gates)
     return Profile(
         name="random",

@@ -16,8 +16,18 @@ from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.quantities import Clock, date
 from recollect.ranking.scorer import explain
 from recollect.ranking.selection import ROUNDING, rank_table
-from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Confidence, Importance, KindPriority, Salience, Signal, read
+from recollect.ranking.signals import (
+    Confidence,
+    Frequency,
+    Importance,
+    KindPriority,
+    Rarity,
+    Recency,
+    Revisions,
+    Salience,
+    Signal,
+    read,
+)
 from recollect.ranking.table import Table, microseconds
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments, profiles, signals
@@ -68,15 +78,36 @@ def test_a_column_score_of_a_built_in_profile_is_within_rounding_of_the_oracles(
 
 
 @given(candidates(), signals, moments)
-def test_a_signals_column_is_what_the_signal_says(
-    pool: list[Candidate], signal: Signal | SetSignal, at: datetime
+def test_a_signals_column_is_what_the_signal_says_and_to_the_bit_where_its_curve_is_exact(
+    pool: list[Candidate], signal: Signal, at: datetime
 ) -> None:
-    if not isinstance(signal, SetSignal):
-        said = [read(signal, one, at) for one in pool]
-        column = Columns(Table.of(pool), at).signal(signal)
-        heard = [None if np.isnan(value) else value for value in column.tolist()] if column is not None else said
+    assert_heard(pool, signal, at)
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_signals_of_a_built_in_profile_are_what_they_say(name: str) -> None:
+    for signal in built_in(name).pointwise:
+        assert_heard(POOL, signal, NOW)
+
+
+def assert_heard(pool: Sequence[Candidate], signal: Signal, at: datetime) -> None:
+    said = [read(signal, one, at) for one in pool]
+    column = Columns(Table.of(pool), at).signal(signal)
+    values = [np.nan] * len(pool) if column is None else column.tolist()
+    heard = [None if np.isnan(value) else value for value in values]
+    if signal.curve.exact:
+        assert heard == said
+    else:
         assert [one is None for one in heard] == [one is None for one in said]
         assert [one or 0.0 for one in heard] == pytest.approx([one or 0.0 for one in said], abs=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "signal", [Rarity(1e300), Frequency(1e-300), Revisions(1e-300), Recency(rate_per_day=1e307)], ids=lambda s: s.name
+)
+def test_a_quantity_beyond_all_numbers_is_no_warning(signal: Signal) -> None:
+    huge = [a_candidate("a", served=2**53, revisions=2**53, age=45_000 * DAY)]
+    assert_heard(huge, signal, NOW)
 
 
 def test_a_factor_keeps_its_floor_in_columns() -> None:

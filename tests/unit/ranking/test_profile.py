@@ -36,7 +36,7 @@ def a_profile(**given: Any) -> Profile:
         ({"name": "Mine"}, "small letters"),
         ({"name": ""}, "small letters"),
         ({"name": "a--b"}, "small letters"),
-        ({"version": " "}, "its version is ' '; give up to 64"),
+        ({"version": " "}, "its version is ' '; give up to 55"),
         ({"about": ""}, "it has no `about`"),
         ({"terms": ()}, "the weights add up to 0, not 1"),
         ({"terms": (Term(Importance(), 0.95),)}, r"the weights add up to 0\.95, not 1"),
@@ -55,6 +55,9 @@ def a_profile(**given: Any) -> Profile:
             "takes no question, but relevance",
         ),
         ({"version": "1\n2"}, "its version is"),
+        ({"version": "+1"}, "its version is"),
+        ({"version": "1" * 56}, "its version is"),
+        ({"gates": (Gate(Importance(), 0.5), Gate(Importance(), 0.2))}, "two gates ask for the same signal"),
         ({"gates": (Gate(Relevance(1), 0.1),)}, "the gate relevance has options of its own"),
         ({"gates": (Gate(Recency(half_life=timedelta(days=1)), 0.1),)}, "the gate recency has options of its own"),
         (

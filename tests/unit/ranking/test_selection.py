@@ -143,6 +143,11 @@ def test_a_fetch_that_brings_others_than_asked_for_is_refused() -> None:
         rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=2, fetch=lambda rows: [CLOSE[1 - r] for r in rows])
 
 
+def test_a_fetch_that_brings_too_few_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="`fetch` brought 0 candidates where 2 were asked for"):
+        rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=2, fetch=lambda _: [])
+
+
 def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
     tried: Counter[str] = Counter()
 

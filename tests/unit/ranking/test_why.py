@@ -159,7 +159,10 @@ def test_why_answers_where_rank_does_also_for_what_the_profile_insists_on() -> N
     )
     pool = [a_candidate("a", importance=0.9, salience=1.0), a_candidate("b")]
     assert rank(pool, strict, NOW).excluded == {"gate:importance": 1}
-    assert why_ranked("b", pool, strict, NOW).fate == Gated("importance", None, 0.5)
+    reason = why_ranked("b", pool, strict, NOW)
+    assert (reason.fate, reason.changes) == (Gated("importance", None, 0.5), ())  # salience would be missed then
+    known = [pool[0], a_candidate("b", salience=1.0)]
+    assert why_ranked("b", known, strict, NOW).changes == (Change("importance", None, 0.5),)
 
 
 def test_what_a_change_means_is_really_enough_on_a_tie_too() -> None:
