@@ -1,6 +1,7 @@
 """Columns say what the oracle says, to within rounding, and look no further than they must."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -14,7 +15,7 @@ from recollect.ranking.gathering import every_row, evidence, gather_sets
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.quantities import Clock, date
-from recollect.ranking.scorer import explain
+from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import ROUNDING, rank_table
 from recollect.ranking.signals import (
     Confidence,
@@ -151,3 +152,16 @@ def test_only_the_rows_that_will_be_shown_are_asked_of_the_oracle(name: str, lim
     ranking = rank_table(Table.of(POOL), built_in(name), NOW, limit=limit, fetch=fetch)
     assert len(ranking) == limit
     assert len(asked) == limit
+
+
+def test_a_table_may_lack_any_column() -> None:
+    whole = Table.of(POOL)
+    for lacking in (*whole.numbers, *whole.dates, "kind"):
+        numbers = {name: column for name, column in whole.numbers.items() if name != lacking}
+        dates = {name: column for name, column in whole.dates.items() if name != lacking}
+        table = replace(whole, numbers=numbers, dates=dates, kinds=None if lacking == "kind" else whole.kinds)
+        pool = [replace(table.candidate(row), vector=one.vector) for row, one in enumerate(POOL)]
+        for name in ("default", "session", "assistant", "salience-hybrid"):
+            found = rank_table(table, built_in(name), NOW, limit=5, asked=name != "session")
+            oracle = rank(pool, built_in(name), NOW, limit=5, asked=name != "session")
+            assert [(one.id, one.explanation) for one in found] == [(one.id, one.explanation) for one in oracle]
