@@ -49,7 +49,7 @@ def test_what_is_of_one_machine_is_noticed(text: str) -> None:
     assert list(of_one_machine(f"first\n{text}\nlast")) == [f"2: {text}"]
 
 
-@pytest.mark.parametrize("text", ["#!/usr/bin/env bash", "tests/unit/work/a.py", "~/work/notes", "./home/"])
+@pytest.mark.parametrize("text", ["#!/usr/bin/env bash", "tests/unit/work/a.py", "~/notes/a", "./home/"])
 def test_a_path_that_holds_everywhere_is_not_taken_for_one(text: str) -> None:
     assert list(of_one_machine(text)) == []
 

@@ -11,7 +11,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.ranking.parse import parse
 from recollect.ranking.quantities import Age, Clock, Fused, Stated, date
-from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
+from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal
 from recollect.ranking.signals import (
     PRIORITIES,
     SIGNALS,
@@ -193,3 +193,10 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
 )
 def test_a_signal_says_which_fields_it_reads(signal: Signal, fields: tuple[str, ...]) -> None:
     assert signal.quantity.fields == fields
+
+
+def test_options_left_out_are_these() -> None:
+    assert (Frequency().cap, Rarity().rate, Revisions().cap) == (50.0, 0.15, 10.0)
+    assert (Relevance().lexical_strength, KindPriority().otherwise, KindPriority().priorities) == (3, 0.5, PRIORITIES)
+    assert Newest() == Newest(above=0.88, among=30, clock=Clock.CURRENT)
+    assert Recency(half_life=DAY).clock is Clock.CREATED

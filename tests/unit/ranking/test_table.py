@@ -80,6 +80,7 @@ def test_a_column_with_an_impossible_value_is_refused(column: str, value: float,
         ({"kinds": np.array([-2], dtype=np.int8)}, "field 'kind': -2 is not within -1..15"),
         ({"similarity_error": -1.0}, "field 'similarity_error': -1.0 is no error"),
         ({"similarity_error": np.nan}, "field 'similarity_error': nan is no error"),
+        ({"similarity_error": np.inf}, "field 'similarity_error': inf is no error"),
     ],
 )
 def test_a_table_that_cannot_be_cannot_be_made(columns: dict[str, Any], complaint: str) -> None:

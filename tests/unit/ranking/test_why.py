@@ -125,6 +125,23 @@ def test_a_change_is_said_in_the_signals_own_quantity(
     assert changes[signal].means == means
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high", "signal", "means"),
+    [
+        ("session", {"kind": Kind.SUMMARY}, {"kind": Kind.DECISION}, "kind", "as profile or preference or decision"),
+        ("five-signal", {"served": 1}, {"served": 30}, "frequency", "served at least 30"),
+        ("salience", {"served": 9}, {"served": 3}, "rarity", "served at most 3"),
+    ],
+)
+def test_where_a_tie_is_won_as_much_as_the_other_is_enough(
+    name: str, low: dict[str, Any], high: dict[str, Any], signal: str, means: str
+) -> None:
+    evidence: dict[str, Any] = {} if name == "session" else {"similarity": 0.5}
+    pool = [a_candidate("b", **evidence, **high), a_candidate("a", **evidence, **low)]
+    changes = {change.signal: change for change in why_ranked("a", pool, built_in(name), NOW, limit=1).changes}
+    assert changes[signal].means == means
+
+
 def test_a_kind_no_table_names_is_offered_as_any_other() -> None:
     profile = override(built_in("session"), {"terms": {"kind": {"otherwise": 0.95}}})
     pool = [a_candidate("a", kind=Kind.PREFERENCE), a_candidate("b", kind=Kind.SUMMARY)]
@@ -161,6 +178,9 @@ def test_why_answers_where_rank_does_also_for_what_the_profile_insists_on() -> N
     assert rank(pool, strict, NOW).excluded == {"gate:importance": 1}
     reason = why_ranked("b", pool, strict, NOW)
     assert (reason.fate, reason.changes) == (Gated("importance", None, 0.5), ())  # salience would be missed then
+    assert reason.explanation.score == 0.0
+    assert [part.value for part in reason.explanation.parts] == [0.0]
+    assert [scale.value for scale in reason.explanation.scales] == [0.0]
     known = [pool[0], a_candidate("b", salience=1.0)]
     assert why_ranked("b", known, strict, NOW).changes == (Change("importance", None, 0.5),)
 
