@@ -248,25 +248,26 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
     match curve:
         case HalfLife() | Decay():
             tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
-            return None if tenths is None else f"at most {tenths / 10.0:g} days old"
+            return f"at most {tenths / 10.0:g} days old"
         case Saturating():
             count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
             return f"{counted} at least {count:d}"
         case Diminishing():
             count = _enough(lambda count: curve(count) >= value, math.floor(quantity), -1)
-            return None if count is None else f"{counted} at most {count:d}"
+            return f"{counted} at most {count:d}"
         case Clamp():
             return None
         case _ as unknown:
             assert_never(unknown)
 
 
-def _enough(holds: Callable[[int], bool], start: int, step: int) -> int | None:
-    """The first number from `start` that really is enough: an inverse is only near the truth."""
+def _enough(holds: Callable[[int], bool], start: int, step: int) -> int:
+    """The first number from `start` that really is enough: an inverse is only near the truth.
+
+    It ends: a falling curve is 1 at zero, and a saturating one is 1 at its cap.
+    """
     while not holds(start):
         start += step
-        if start < 0:
-            return None
     return start
 
 
