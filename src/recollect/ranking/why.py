@@ -19,6 +19,9 @@ from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Signal, read
 
+NEAR = 16
+"""How many quantities are tried for one that is enough, from the one that should be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gated:
@@ -248,27 +251,26 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
     match curve:
         case HalfLife() | Decay():
             tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
-            return f"at most {tenths / 10.0:g} days old"
+            return None if tenths is None else f"at most {tenths / 10.0:g} days old"
         case Saturating():
             count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
-            return f"{counted} at least {count:d}"
+            return None if count is None else f"{counted} at least {count:d}"
         case Diminishing():
             count = _enough(lambda count: curve(count) >= value, math.floor(quantity), -1)
-            return f"{counted} at most {count:d}"
+            return None if count is None else f"{counted} at most {count:d}"
         case Clamp():
             return None
         case _ as unknown:
             assert_never(unknown)
 
 
-def _enough(holds: Callable[[int], bool], start: int, step: int) -> int:
+def _enough(holds: Callable[[int], bool], start: int, step: int) -> int | None:
     """The first number from `start` that really is enough: an inverse is only near the truth.
 
-    It ends: a falling curve is 1 at zero, and a saturating one is 1 at its cap.
+    A curve so flat that its neighbours are the same to a float has no such number near, and it is not said.
     """
-    while not holds(start):
-        start += step
-    return start
+    numbers = range(start, start + NEAR * step, step)
+    return next((number for number in numbers if holds(number)), None)
 
 
 def _inverse(curve: Curve, value: float) -> float:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput, NotFound
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
+from recollect.ranking import why
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import built_in
@@ -273,3 +274,22 @@ def test_a_candidate_changed_as_told_and_ranked_again_is_in(rows: list[tuple[flo
                 changed = replace(candidate, **told)
                 again = [changed if one is candidate else one for one in pool]
                 assert candidate.id in [one.id for one in rank(again, profile, NOW, limit=limit)]
+
+
+@pytest.mark.parametrize("rate", [1e-15, 1e-19, 1e-22, 1e-25])
+def test_a_curve_too_flat_for_floats_is_answered_at_once(rate: float) -> None:
+    profile = override(built_in("salience"), {"factors": {"rarity": {"rate": rate}, "salience": None}})
+    for steps in range(1, 60):
+        least = 1.0 - steps * 2**-53
+        pool = [a_candidate("a", similarity=1.0, served=2**53)]
+        reason = why_ranked("a", pool, override(profile, {"min_score": least}), NOW)
+        for change in reason.changes:
+            if change.signal == "rarity" and change.means is not None:
+                told = int(change.means.removeprefix("served at most "))
+                assert 1.0 / (1.0 + rate * told) >= change.needed
+
+
+def test_a_quantity_that_is_nowhere_near_is_not_said() -> None:
+    assert why._enough(lambda number: number <= 0, 100, -1) is None
+    assert why._enough(lambda number: number <= 90, 100, -1) == 90
+    assert why._enough(lambda number: number >= 100 + why.NEAR, 100, 1) is None
