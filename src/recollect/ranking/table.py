@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import FieldError
+from recollect.errors import FieldError, remedy
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
@@ -18,8 +18,6 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 KINDS = tuple(Kind)
-NUMBERS = ("similarity", *SHARES, *COUNTS)
-"""The fields kept as floats; counts are exact in them up to 2**53."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +43,13 @@ class Table:
         for name, column in columns.items():
             if column is not None and len(column) != len(self.ids):
                 raise FieldError(f"{len(column)} values for {len(self.ids)} ids", field=name)
-        for name, numbers in self.numbers.items():
-            _refuse_outside(name, numbers, *RANGES.get(name, UNKNOWN_FIELD))
-        for name, dates in self.dates.items():
-            _refuse_outside(name, dates, *((FIRST, LAST) if name in MOMENTS else UNKNOWN_FIELD))
+        for known, given in ((RANGES, self.numbers), (DATE_RANGES, self.dates)):
+            for name, values in given.items():
+                if name not in known:
+                    raise FieldError(f"no column is called so; {remedy(name, known)}", field=name)
+                _refuse_outside(name, values, *known[name])
+        if self.vectors is not None and self.vectors.ndim != 2:
+            raise FieldError(f"{self.vectors.ndim} axes; give a row for each id", field="vector")
         if self.kinds is not None:
             _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
         if not 0.0 <= self.similarity_error < math.inf:
@@ -59,7 +60,7 @@ class Table:
         """The candidates as columns, in their order."""
         return cls(
             ids=[candidate.id for candidate in candidates],
-            numbers={name: _numbers(name, candidates) for name in NUMBERS},
+            numbers={name: _numbers(name, candidates) for name in RANGES},
             dates={name: _dates(name, candidates) for name in MOMENTS},
             kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
             vectors=_vectors(candidates),
@@ -119,25 +120,26 @@ def microseconds(moment: datetime) -> float:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
-
-FIRST, LAST = microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0
-UNKNOWN_FIELD = (math.nan, math.nan)
 _WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
 RANGES = {
     "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
     **dict.fromkeys(SHARES, (0.0, 1.0)),
     **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
 }
-"""What a number may be, by field."""
+"""The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
+
+DATE_RANGES = dict.fromkeys(MOMENTS, (microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0))
+"""What a date may be, by field."""
+
+WHOLE = frozenset({*COUNTS, *MOMENTS})
+"""The fields without fractions: a candidate would lose them."""
 
 
 def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) -> None:
-    if math.isnan(low):
-        raise FieldError(f"no column is called so; known are {', '.join((*RANGES, *MOMENTS))}", field=name)
     outside = (column < low) | (column > high)
     if outside.any():
         raise FieldError(f"{column[outside][0].item()!r} is not within {low:g}..{high:g}", field=name)
-    if name in COUNTS and (np.floor(column) < column).any():
+    if name in WHOLE and (np.floor(column) < column).any():
         raise FieldError("some values are no whole numbers", field=name)
 
 
