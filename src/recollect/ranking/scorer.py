@@ -133,10 +133,7 @@ def _opinion(use: Term | Factor, candidate: Candidate, at: datetime, given: SetE
         found = given.get(name, UNKNOWN)
         value, note = found.value, found.note
     else:
-        quantity = use.signal.quantity
-        read = quantity(candidate, at)
-        value = None if read is None else use.signal.curve(read)
-        note = quantity.remark(candidate, at)
+        value, note = read(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
     if value is not None:
         return _Opinion(value, assumed=False, note=note)
     if use.missing is None:
