@@ -121,14 +121,16 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 _WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
-RANGES = {
+RANGES: Mapping[str, tuple[float, float]] = {
     "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
     **dict.fromkeys(SHARES, (0.0, 1.0)),
     **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
 }
 """The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
 
-DATE_RANGES = dict.fromkeys(MOMENTS, (microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0))
+DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
+    MOMENTS, (microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0)
+)
 """What a date may be, by field."""
 
 WHOLE = frozenset({*COUNTS, *MOMENTS})
