@@ -3,11 +3,19 @@
 RecollectError                      retryable = False
 ├── InvalidInput (ValueError)       the caller asked for something that cannot be
 │   ├── BudgetError                 a budget nothing could fit
+│   ├── EmbedderMismatch            the store's vectors come from another model
 │   ├── FieldError                  a value that cannot be; says which field, and which line
 │   ├── ProfileError                a rank profile that makes no sense
-│   └── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
-├── NotFound (LookupError)          the memory or profile named is not there
-└── SignalMissing                   a profile needs evidence that is not there
+│   ├── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
+│   └── ScopeError                  a scope that names nothing
+├── NotFound (LookupError)          the memory, profile or context named is not there
+├── Conflict                        it has changed, or was said otherwise, since you looked
+├── SignalMissing                   a profile needs evidence that is not there
+├── StoreError                      the store failed; the driver's error is the cause
+│   ├── StoreBusy                   others are writing; try again (retryable)
+│   └── SchemaMismatch              the file is older or newer than this program, or is none of ours
+└── ProviderError                   an embedder failed
+    └── ProviderBusy                try again (retryable)
 """
 
 import reprlib
@@ -49,6 +57,10 @@ class BudgetError(InvalidInput):
     """A budget nothing could fit."""
 
 
+class EmbedderMismatch(InvalidInput):
+    """The store's vectors come from another model; the message names the command that re-embeds."""
+
+
 class FieldError(InvalidInput):
     """A value that cannot be: `field` says which, and `line` where, if lines were read."""
 
@@ -73,9 +85,41 @@ class SchemesDiffer(InvalidInput, TypeError):
     """Scores of two profiles or moments were about to be mixed; `fuse` merges by rank instead."""
 
 
+class ScopeError(InvalidInput):
+    """A scope that names nothing."""
+
+
 class NotFound(RecollectError, LookupError):
-    """The memory or profile named is not there."""
+    """The memory, profile or context named is not there."""
+
+
+class Conflict(RecollectError):
+    """It has changed, or was said otherwise under the same key, since you looked."""
 
 
 class SignalMissing(RecollectError):
     """A profile needs evidence that is not there."""
+
+
+class StoreError(RecollectError):
+    """The store failed; the driver's error is the cause."""
+
+
+class StoreBusy(StoreError):
+    """Others are writing; the same call may succeed in a moment."""
+
+    retryable: ClassVar[bool] = True
+
+
+class SchemaMismatch(StoreError):
+    """The file was written by another version of recollect, or is none of its files."""
+
+
+class ProviderError(RecollectError):
+    """An embedder failed."""
+
+
+class ProviderBusy(ProviderError):
+    """An embedder is not to be had now; the same call may succeed in a moment."""
+
+    retryable: ClassVar[bool] = True

@@ -1,6 +1,7 @@
 """Candidate: a memory brought up for ranking, with the evidence for it."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,6 +50,14 @@ class Candidate:
                 f"shows the memory {self.memory.id!r}, but is the candidate {self.id!r}",
                 field="memory",
             )
+
+    def showing(self, memory: Memory) -> "Candidate":
+        """The candidate with what a reader is shown; all else was checked before and is not checked again."""
+        if memory.id != self.id:
+            raise FieldError(f"shows the memory {memory.id!r}, but is the candidate {self.id!r}", field="memory")
+        found = copy(self)
+        object.__setattr__(found, "memory", memory)
+        return found
 
     @property
     def questioned(self) -> bool:

@@ -11,6 +11,10 @@ from recollect.errors import FieldError, show
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 LONGEST_ID = 256
+LONGEST_TEXT = 1_048_576
+"""How many bytes (UTF-8) a memory's text may have."""
+
+LONGEST_TITLE = 512
 LARGEST_COUNT = 2**53
 """Above this, neighbouring counts are the same number to every engine that computes in floats."""
 
@@ -28,7 +32,8 @@ def an_id(field: str, value: str) -> str:
         raise FieldError(f"{show(value)} is empty or padded; give an id without blanks", field=field)
     if len(value) > LONGEST_ID:
         raise FieldError(f"an id of {len(value)} characters; at most {LONGEST_ID} are allowed", field=field)
-    if any(unicodedata.category(character) in UNSEEN for character in value):
+    plain = value.isascii() and value.isprintable()  # which most ids are, and sooner told
+    if not plain and any(unicodedata.category(character) in UNSEEN for character in value):
         raise FieldError(f"{show(value)} has control, invisible or broken characters", field=field)
     return value
 
@@ -44,6 +49,36 @@ def a_text(field: str, value: str) -> str:
     """The text; refused if it is none."""
     if not isinstance(value, str):
         raise FieldError(f"{show(value)} is no text", field=field)
+    return value
+
+
+def a_clean_text(field: str, value: str) -> str:
+    """The text; refused with NUL or half a character (a lone surrogate) in it, which no store could keep."""
+    a_text(field, value)
+    if "\0" in value:
+        raise FieldError("has a NUL character; remove it", field=field)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise FieldError(f"has half a character at {error.start}; send whole Unicode", field=field) from error
+    return value
+
+
+def a_content(field: str, value: str) -> str:
+    """The text of a memory; refused if it says nothing, cannot be kept, or is endless."""
+    a_clean_text(field, value)
+    if not value or value.isspace():
+        raise FieldError("is blank; a memory says something", field=field)
+    if len(value) > LONGEST_TEXT // 4 and len(value.encode()) > LONGEST_TEXT:
+        raise FieldError(f"{len(value)} characters; at most {LONGEST_TEXT} bytes fit, so split it", field=field)
+    return value
+
+
+def a_line(field: str, value: str) -> str:
+    """A short text such as a title."""
+    a_content(field, value)
+    if len(value) > LONGEST_TITLE:
+        raise FieldError(f"{len(value)} characters; at most {LONGEST_TITLE} are allowed", field=field)
     return value
 
 

@@ -1,14 +1,22 @@
-"""Memory: one thing an agent knows, as it is shown to a reader."""
+"""Memory: one thing an agent knows."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+import unicodedata
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType, TypeVar
 
-from recollect.errors import FieldError, show
+from recollect.errors import FieldError, remedy, show
 from recollect.model import limits
+from recollect.model.scope import Scope
 
 MemoryId = NewType("MemoryId", str)
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Kind(StrEnum):
@@ -32,31 +40,195 @@ class Kind(StrEnum):
     EVENT = "event"
 
 
+class Status(StrEnum):
+    """Where a memory stands: only active ones are recalled, superseded ones as of a time when they still held."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    CONSOLIDATED = "consolidated"
+    COMPLETED = "completed"
+    ARCHIVED = "archived"
+    QUARANTINED = "quarantined"
+    FORGOTTEN = "forgotten"
+
+
+class Provenance(StrEnum):
+    """Through whom a memory came."""
+
+    DIRECT_USER = "direct_user"
+    MODEL_INFERENCE = "model_inference"
+    TOOL_INTERNAL = "tool_internal"
+    TOOL_EXTERNAL = "tool_external"
+    DOCUMENT = "document"
+    IMPORT = "import"
+    OPERATOR = "operator"
+
+
+MOST_ITEMS = 64
+"""How many tags, pieces of evidence or origins a memory may name."""
+
+LONGEST_METADATA = 16_384
+"""How many characters of JSON the metadata of a memory may be."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What a reader sees of a memory: its text, what kind it is, and when it was learned."""
+    """One thing an agent knows: whose it is, what it says, how it was judged, when it held, where it stands.
+
+    `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was.
+    `recorded_at` and `commit` are the store's alone: when it took in this version, and in which commit.
+    """
 
     id: MemoryId
+    scope: Scope
     text: str
     created_at: datetime
     kind: Kind = Kind.OBSERVATION
     title: str | None = None
+    tags: tuple[str, ...] = ()
+    session: str | None = None
+    speaker: str | None = None
+    topic_key: str | None = None
+    shared: bool = False
     pinned: bool = False
+    importance: float | None = None
+    confidence: float | None = None
+    salience: float | None = None
+    observed_at: datetime | None = None
+    updated_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    provenance: Provenance = Provenance.MODEL_INFERENCE
+    source: str | None = None
+    evidence: tuple[str, ...] = ()
+    derived_from: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    revisions: int = 1
+    status: Status = Status.ACTIVE
+    superseded_by: MemoryId | None = None
+    recorded_at: datetime | None = None
+    commit: int | None = None
 
     def __post_init__(self) -> None:
         limits.an_id("id", self.id)
-        limits.a_text("text", self.text)
-        limits.a_flag("pinned", self.pinned)
-        if self.title is not None:
-            limits.a_text("title", self.title)
+        if not isinstance(self.scope, Scope):
+            raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
+        limits.a_content("text", self.text)
         a_kind("kind", self.kind)
-        object.__setattr__(self, "created_at", limits.a_moment("created_at", self.created_at))
-        if not self.text.strip():
-            raise FieldError(f"memory {self.id!r} has no text; a memory says something", field="text")
+        for name in ("shared", "pinned"):
+            limits.a_flag(name, getattr(self, name))
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, check(name, value))
+        if self.valid_from is not None and self.valid_until is not None and self.valid_until < self.valid_from:
+            raise FieldError(f"{self.valid_until.isoformat()} is before valid_from", field="valid_until")
+        a_choice("status", self.status, Status)
+        a_choice("provenance", self.provenance, Provenance)
+
+    @property
+    def hash(self) -> str:
+        """The same for two texts that differ in blanks alone."""
+        return content_hash(self.text)
+
+    @property
+    def searched_text(self) -> str:
+        """What of it a question is compared with: its title, if it has one, and its text."""
+        return searched(self.title, self.text)
+
+    def recorded(self, at: datetime, commit: int) -> "Memory":
+        """The memory as a store took it in; what was checked before is not checked again."""
+        found = copy(self)
+        object.__setattr__(found, "recorded_at", at)
+        object.__setattr__(found, "commit", commit)
+        return found
+
+    def changed(self, **changes: Any) -> "Memory":
+        """The memory with some fields changed."""
+        return replace(self, **changes)
+
+
+def searched(title: str | None, text: str) -> str:
+    """What of a memory with that title and text a question is compared with."""
+    return text if title is None else f"{title}\n{text}"
+
+
+def content_hash(text: str) -> str:
+    """What tells a text from others: SHA-256 of its composed form (NFC), any run of blanks as one."""
+    return hashlib.sha256(" ".join(unicodedata.normalize("NFC", text).split()).encode()).hexdigest()
+
+
+def a_choice(field: str, value: Choice, choices: type[Choice]) -> Choice:
+    """The value; refused if it is none of the choices, a text that names one among them."""
+    if not isinstance(value, choices):
+        name = choices.__name__
+        raise FieldError(f"{show(value)} is no {name.lower()}; give one of recollect.{name}", field=field)
+    return value
 
 
 def a_kind(field: str, value: Kind) -> Kind:
-    """The kind; refused if it is none, a text that names one among them."""
-    if not isinstance(value, Kind):
-        raise FieldError(f"{show(value)} is no kind; give one of recollect.Kind", field=field)
-    return value
+    """The kind; refused if it is none."""
+    return a_choice(field, value, Kind)
+
+
+def named(field: str, value: str, choices: type[Choice]) -> Choice:
+    """The choice of that name, as a caller outside writes it; refused with the nearest known one."""
+    try:
+        return choices(value)
+    except ValueError as error:
+        what = choices.__name__.lower()
+        raise FieldError(
+            f"{show(value)} is no {what}; {remedy(str(value), [one.value for one in choices])}", field=field
+        ) from error
+
+
+def _title(field: str, value: str) -> str | None:
+    """The title; a blank one is none."""
+    limits.a_text(field, value)
+    return limits.a_line(field, value) if value.strip() else None
+
+
+def _several(field: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, tuple | list):
+        raise FieldError(f"{show(value)} is no list of texts", field=field)
+    if len(value) > MOST_ITEMS:
+        raise FieldError(f"{len(value)} of them; at most {MOST_ITEMS} are allowed", field=field)
+    return tuple(value)
+
+
+def _labels(field: str, value: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(limits.an_id(field, one) for one in _several(field, value)))
+
+
+def _quotes(field: str, value: Any) -> tuple[str, ...]:
+    return tuple(limits.a_content(field, one) for one in _several(field, value))
+
+
+def _metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FieldError(f"{show(value)} is no mapping", field=field)
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=True)
+        found: Mapping[str, Any] = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FieldError(f"{show(value)} cannot be written as JSON", field=field) from error
+    if len(text) > LONGEST_METADATA:
+        raise FieldError(f"{len(text)} characters of JSON; at most {LONGEST_METADATA} are allowed", field=field)
+    if "\\u0000" in text or "\\ud" in text:
+        limits.a_clean_text(field, json.dumps(found, ensure_ascii=False))
+    return found
+
+
+_CHECKS: Mapping[str, Any] = {
+    "title": _title,
+    "tags": _labels,
+    **dict.fromkeys(("session", "speaker", "topic_key", "source", "superseded_by"), limits.an_id),
+    "derived_from": _labels,
+    "evidence": _quotes,
+    **dict.fromkeys(("importance", "confidence", "salience"), limits.a_share),
+    **dict.fromkeys(
+        ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), limits.a_moment
+    ),
+    "metadata": _metadata,
+    **dict.fromkeys(("revisions", "commit"), limits.a_count),
+}

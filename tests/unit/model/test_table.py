@@ -12,7 +12,7 @@ from recollect.errors import FieldError
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
-from recollect.ranking.table import Table
+from recollect.model.table import Table
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.unit.ranking.strategies import candidates
 
@@ -31,7 +31,6 @@ def test_what_a_reader_is_shown_is_not_kept_in_columns() -> None:
 
 def test_a_field_without_a_column_is_unknown() -> None:
     assert Table(ids=[MemoryId("a")]).candidate(0) == a_candidate("a")
-    assert not Table(ids=[MemoryId("a")]).questioned
 
 
 def test_taking_rows_takes_them_from_every_column() -> None:
@@ -47,11 +46,75 @@ def test_taking_rows_takes_them_from_every_column() -> None:
     assert Table(ids=[MemoryId("a")]).take(np.array([0])) == Table(ids=[MemoryId("a")])
 
 
-@pytest.mark.parametrize("arm", ["similarity", "lexical", "relevance"])
-def test_a_question_shows_in_any_of_its_arms(arm: str) -> None:
-    evidence: dict[str, Any] = {arm: 0.0}
-    assert Table.of([a_candidate("a"), a_candidate("b", **evidence)]).questioned
-    assert not Table.of([a_candidate("a", importance=0.5)]).questioned
+def test_a_number_comes_back_as_a_candidate_would_have_it() -> None:
+    table = Table(ids=[MemoryId("a")], numbers={"similarity": np.array([-0.0]), "served": np.array([3.0])})
+    candidate = table.candidate(0)
+    assert (str(candidate.similarity), candidate.served, type(candidate.served)) == ("0.0", 3, int)
+    assert candidate == replace(candidate)
+
+
+def test_many_candidates_come_back_in_the_order_asked_for_with_the_true_similarities_if_they_are_given() -> None:
+    table = Table.of([a_candidate(id, similarity=0.5, importance=n / 4) for n, id in enumerate("abc")])
+    assert table.candidates([]) == []
+    assert table.candidates([2, 0]) == [
+        a_candidate("c", similarity=0.5, importance=0.5),
+        a_candidate("a", similarity=0.5, importance=0.0),
+    ]
+    assert table.candidates([1, 2], np.array([0.25, np.nan])) == [
+        a_candidate("b", similarity=0.25, importance=0.25),
+        a_candidate("c", importance=0.5),
+    ]
+
+
+def test_a_similarity_that_is_no_cosine_makes_no_candidate() -> None:
+    rough = Table(ids=[MemoryId("a")], numbers={"similarity": np.array([1.00002])}, similarity_error=2.3e-5)
+    with pytest.raises(FieldError, match=r"field 'similarity': 1.00002 is not within"):
+        rough.candidate(0)
+    assert rough.candidates([0], np.array([1.0])) == [a_candidate("a", similarity=1.0)]
+    with pytest.raises(FieldError, match=r"field 'similarity': 1.5 is not within"):
+        rough.candidates([0], np.array([1.5]))
+    with pytest.raises(FieldError, match="field 'similarity': 2 values for 1 ids"):
+        rough.candidates([0], np.array([0.5, 0.5]))
+    with pytest.raises(FieldError, match=r"field 'similarity': 1.00003 is not within"):
+        replace(rough, numbers={"similarity": np.array([1.00003])})
+
+
+def test_columns_that_are_trusted_are_not_looked_at_again() -> None:
+    ids, importance = [MemoryId(" "), MemoryId(" ")], np.array([7.0, 7.0])
+    table = Table.trusted(ids=ids, numbers={"importance": importance}, dates={})
+    assert (table.ids, table.numbers["importance"], table.dates, len(table)) == (ids, importance, {}, 2)
+    assert (table.kinds, table.vectors, table.similarity_error) == (None, None, 0.0)
+    assert len(table.take(np.array([1, 0]))) == 2
+    with pytest.raises(FieldError):
+        replace(table)
+
+
+def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
+    base = Table.of([a_candidate("a", importance=0.5, kind=Kind.FACT, vector=(1.0,)), a_candidate("b", created_at=NOW)])
+    near = np.array([0.5, np.nan], dtype=np.float32)
+    asked = base.with_evidence(similarity=near, lexical=np.array([0.25, 1.0]), similarity_error=0.01)
+    assert asked.ids is base.ids
+    assert asked.numbers["importance"] is base.numbers["importance"]
+    assert (asked.dates, asked.kinds, asked.vectors) == (base.dates, base.kinds, base.vectors)
+    assert asked.numbers["similarity"].dtype == np.float64
+    assert asked.similarity_error == 0.01
+    assert asked.candidate(0) == a_candidate("a", importance=0.5, kind=Kind.FACT, similarity=0.5, lexical=0.25)
+    assert asked.candidate(1) == a_candidate("b", created_at=NOW, lexical=1.0)
+    assert base.candidate(1) == a_candidate("b", created_at=NOW)
+    assert base.with_evidence().numbers == base.numbers
+
+
+@pytest.mark.parametrize(
+    ("evidence", "complaint"),
+    [
+        ({"similarity": np.zeros(2)}, "field 'similarity': 2 values for 1 ids"),
+        ({"lexical": np.zeros(0)}, "field 'lexical': 0 values for 1 ids"),
+        ({"similarity_error": -0.1}, "field 'similarity_error': -0.1 is no error"),
+    ],
+)
+def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(FieldError, match=complaint):
+        Table.of([a_candidate("a")]).with_evidence(**evidence)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +175,21 @@ def test_an_id_that_is_there_twice_is_refused() -> None:
         Table(ids=[MemoryId(id) for id in "abcb"])
 
 
+def test_an_id_that_no_candidate_could_have_is_refused() -> None:
+    with pytest.raises(FieldError, match="field 'id': ' a' is empty or padded"):
+        Table(ids=[MemoryId(" a")])
+
+
 @pytest.mark.parametrize("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1), NOW])
 def test_a_date_is_exact_to_the_microsecond_from_the_first_to_the_last(moment: datetime) -> None:
     assert Table.of([a_candidate(created_at=moment)]).candidate(0).created_at == moment
 
 
-def test_rows_with_equal_inputs_are_known_as_equal_even_where_they_are_silent() -> None:
-    pool = [a_candidate(id, similarity=0.5, salience=s) for id, s in (("a", None), ("b", None), ("c", 0.1))]
-    read = Table.of(pool).inputs(np.array([0, 1, 2]), {"similarity", "salience", "kind", "created_at"})
-    assert read[0] == read[1] != read[2]
-    assert Table.of(pool).inputs(np.array([0, 2]), {"similarity"})[0] == (0.5,)
-    assert Table.of(pool).inputs(np.array([0, 2]), set()) == [(), ()]
+def test_the_inputs_of_rows_are_the_columns_of_the_fields_that_are_read() -> None:
+    pool = [a_candidate(id, similarity=0.5, kind=kind) for id, kind in (("a", Kind.FACT), ("b", None), ("c", None))]
+    table, rows = Table.of(pool), np.array([0, 2])
+    similarity, kind = table.inputs(rows, {"similarity", "kind", "magic"})
+    assert (similarity.tolist(), kind.tolist()) == ([0.5, 0.5], [list(Kind).index(Kind.FACT), -1.0])
+    assert [len(column) for column in table.inputs(rows, {"similarity", "created_at"})] == [2, 2]
+    assert table.inputs(rows, set()) == []
+    assert Table(ids=[MemoryId("a")]).inputs(np.array([0]), {"similarity", "kind"}) == []

@@ -1,0 +1,107 @@
+"""Archive: what a store holds, as values that another store can take in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.model.encoder import Encoder
+from recollect.model.kept import Kept
+from recollect.model.memory import Memory, searched
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import Use, Vote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """What is in an archive: whose memories, how many, and up to when the store had taken in what they say."""
+
+    encoder: Encoder | None
+    analyser: str
+    scope: Scope | None
+    memories: int
+    contexts: int
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a memory says or said, and the direction it has: 32-bit floats, little-endian."""
+
+    title: str | None
+    text: str
+    vector: bytes | None
+
+    @property
+    def searched_text(self) -> str:
+        """What of it a question is compared with, as `Memory.searched_text`."""
+        return searched(self.title, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedUse:
+    """A use of a memory, and which commit took it in when."""
+
+    use: Use
+    at: datetime
+    context: str | None
+    commit: int
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVote:
+    """A vote on a memory, and which commit took it in when."""
+
+    vote: Vote
+    commit: int
+    recorded_at: datetime
+
+
+Stamp = tuple[int, datetime]
+"""A commit, and when it was recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One memory with all that a store knows of it: every version, the oldest first, each with its content's place."""
+
+    contents: tuple[Content, ...]
+    versions: tuple[tuple[Memory, int], ...]
+    uses: tuple[SavedUse, ...] = ()
+    votes: tuple[SavedVote, ...] = ()
+    keys: tuple[Kept, ...] = ()
+
+    @property
+    def present(self) -> Memory:
+        """The memory as it stands."""
+        return self.versions[-1][0]
+
+    @property
+    def stamps(self) -> list[Stamp]:
+        """Every commit that took in something of it, and when."""
+        found = [(one.commit, one.recorded_at) for one, _ in self.versions]
+        known = [(commit, at) for commit, at in found if commit is not None and at is not None]
+        known += [(use.commit, use.recorded_at) for use in self.uses]
+        return known + [(vote.commit, vote.recorded_at) for vote in self.votes]
+
+
+Item = Saved | Trace
+"""What an archive is made of: memories, then contexts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What came of an archive: how many memories and contexts are new, and how many were there already.
+
+    `re_embedded` is the model whose vectors were dropped, since the store's are of another, and made anew.
+    """
+
+    memories: int
+    contexts: int
+    skipped: int
+    re_embedded: Encoder | None = None
+
+
+def said(versions: "tuple[Memory, ...] | list[Memory]") -> list[Memory]:
+    """The versions without what only a store says of them: equal for two stores that know the same."""
+    return [one.changed(recorded_at=None, commit=None) for one in versions]

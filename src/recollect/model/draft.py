@@ -1,0 +1,88 @@
+"""Draft: what a caller proposes to remember, before admission."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import FieldError, remedy, show
+from recollect.model import limits
+from recollect.model.memory import Kind, MemoryId, Provenance, named
+from recollect.model.scope import Scope, a_scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller proposes to remember, with the arguments of `remember`.
+
+    `at` is when it was observed, if not now; `key` makes a retry harmless; `id` keeps the one it had elsewhere.
+    """
+
+    text: str
+    scope: Scope
+    kind: Kind = Kind.OBSERVATION
+    title: str | None = None
+    topic_key: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    confidence: float | None = None
+    pinned: bool = False
+    shared: bool = False
+    session: str | None = None
+    speaker: str | None = None
+    at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    provenance: Provenance = Provenance.MODEL_INFERENCE
+    source: str | None = None
+    derived_from: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
+    vector: tuple[float, ...] | None = None
+    key: str | None = None
+    id: MemoryId | None = None
+
+    def __post_init__(self) -> None:
+        limits.a_content("text", self.text)
+        if self.key is not None:
+            limits.an_id("key", self.key)
+        if self.at is not None:
+            object.__setattr__(self, "at", limits.a_moment("at", self.at))
+        if self.vector is not None:
+            object.__setattr__(self, "vector", limits.a_vector("vector", self.vector))
+
+    @property
+    def body(self) -> str:
+        """What tells one proposal from another under the same key: a hash of all that was said."""
+        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "key"}
+        return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
+
+
+_NAMES = tuple(one.name for one in fields(Draft))
+
+
+def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Draft:
+    """The draft that a mapping with `remember`'s arguments describes; `scope` is for those that name none."""
+    unknown = next((name for name in given if name not in _NAMES), None)
+    if unknown is not None:
+        raise FieldError(f"a draft has no such field; {remedy(str(unknown), _NAMES)}", field=str(unknown))
+    values = dict(given)
+    whose = values.get("scope", scope)
+    if whose is None:
+        raise FieldError("is missing; say whose memory it is, as acme/agent-7", field="scope")
+    if "text" not in values:
+        raise FieldError("is missing; a memory says something", field="text")
+    values["scope"] = a_scope(whose)
+    values["kind"] = named("kind", values.get("kind", Kind.OBSERVATION), Kind)
+    values["provenance"] = named("provenance", values.get("provenance", Provenance.MODEL_INFERENCE), Provenance)
+    for name in ("tags", "derived_from", "evidence"):
+        values[name] = _several(name, values.get(name, ()))
+    return Draft(**values)
+
+
+def _several(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+        raise FieldError(f"{show(value)} is no list of texts", field=name)
+    return tuple(value)

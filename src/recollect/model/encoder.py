@@ -1,0 +1,25 @@
+"""Encoder: which model the vectors of a store come from."""
+
+from dataclasses import dataclass
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+
+MOST_DIMENSIONS = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A model by its name, and how many dimensions its vectors have."""
+
+    name: str
+    dimensions: int
+
+    def __post_init__(self) -> None:
+        limits.an_id("embedder", self.name)
+        limits.a_count("dimensions", self.dimensions)
+        if not 1 <= self.dimensions <= MOST_DIMENSIONS:
+            raise FieldError(f"{show(self.dimensions)} is not within 1..{MOST_DIMENSIONS}", field="dimensions")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.dimensions} dimensions)"

@@ -1,0 +1,75 @@
+"""Erasure: what was erased, and the proof that nothing of it is left."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+
+OUT_OF_REACH = (
+    "backups and exports of this store, and copies that others made of its files",
+    "the memory of other processes that have the store open, until they close it",
+    "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
+)
+"""What no erasure of ours can touch; a receipt names it, so that somebody can see to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a memory comes from, as one of its versions has it."""
+
+    id: MemoryId
+    source: str | None
+    derived_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What one transaction removed; `pieces` are bytes of it, for whoever looks whether any are left."""
+
+    ids: tuple[MemoryId, ...] = ()
+    versions: int = 0
+    contexts: int = 0
+    pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Where erased bytes were looked for, and what was found.
+
+    `remains` names places where something is left. `elsewhere` counts places where what stays has the same bytes, by
+    where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do.
+    """
+
+    files: tuple[str, ...] = ()
+    remains: tuple[str, ...] = ()
+    elsewhere: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    unfinished: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """The receipt of an erasure: which memories, how many versions and contexts, and what the search found."""
+
+    scope: Scope
+    ids: tuple[MemoryId, ...]
+    versions: int
+    contexts: int
+    search: Search
+    pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
+    out_of_reach: tuple[str, ...] = OUT_OF_REACH
+
+    @property
+    def memories(self) -> int:
+        """How many memories are gone."""
+        return len(self.ids)
+
+    @property
+    def proven(self) -> bool:
+        """Whether every file was searched and nothing was left."""
+        return not self.search.remains and self.search.unfinished is None
+
+    @property
+    def retryable(self) -> bool:
+        """Whether `prove_erased` may succeed in a moment."""
+        return self.search.unfinished is not None

@@ -1,0 +1,23 @@
+"""Kept: what is remembered of a call that came with an idempotency key, so that a retry is harmless."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+from recollect.model.verdict import Verdict
+
+KEPT_FOR = timedelta(days=30)
+"""How long a key is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A key, what was said under it, and what became of it."""
+
+    scope: Scope
+    key: str
+    body: str
+    memory: MemoryId
+    verdict: Verdict
+    at: datetime

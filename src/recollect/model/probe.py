@@ -1,0 +1,54 @@
+"""Probe: what recall asks a store for, and what the store found."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.candidate import Candidate
+from recollect.model.eligibility import Barrier
+from recollect.model.encoder import Encoder
+from recollect.model.memory import Memory
+from recollect.model.scope import Scope
+from recollect.model.table import Floats, Rows, Table
+
+Vector = NDArray[np.float32]
+"""A direction: a vector of length 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Probe:
+    """What recall asks for: whose memory, as of when, known when, and the question as terms and
+    as the direction that a model gave it."""
+
+    scope: Scope
+    at: datetime
+    known_at: datetime | None = None
+    terms: tuple[str, ...] = ()
+    vector: Vector | None = None
+    encoder: Encoder | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """The memories that a scope may see as columns: each is in `rows`, or counted in `barred`, exactly once.
+
+    `pinned` are the eligible rows that are pinned, `barred` counts those that are not eligible. `memories` gives the
+    memories of some rows as they were when this was found, or `None` where one has been erased since.
+    `true_similarities` gives those of some rows to the last bit, where the column is only near them.
+    `commit` is the last one that the store knew of.
+    """
+
+    table: Table
+    rows: Rows
+    pinned: Rows
+    barred: Mapping[Barrier, int]
+    commit: int
+    memories: Callable[[Sequence[int]], Sequence[Memory | None]]
+    true_similarities: Callable[[Sequence[int]], Floats] | None = None
+
+    def candidates(self, rows: Sequence[int]) -> list[Candidate]:
+        """The candidates of these rows, with true similarities."""
+        return self.table.candidates(rows, None if self.true_similarities is None else self.true_similarities(rows))

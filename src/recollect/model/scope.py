@@ -1,0 +1,74 @@
+"""Scope: whose memory it is, a path of whole parts."""
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from recollect.errors import ScopeError, show
+
+MOST_PARTS = 16
+LONGEST_PART = 128
+MARKS = frozenset("-_.@:+=~#")
+"""What a part may have besides letters, digits and their marks."""
+
+_LETTERS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd", "Nl", "No"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Whose memory: `acme/team-2/agent-7`. Parts are compared whole, so `acme` is nothing to `acme-labs`."""
+
+    parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.parts) <= MOST_PARTS:
+            raise ScopeError(f"the scope {show(self.parts)} needs 1 to {MOST_PARTS} parts, as in acme/agent-7")
+        for part in self.parts:
+            _refuse_odd(part)
+
+    @staticmethod
+    def parse(text: str) -> "Scope":
+        """The scope that a path names, in Unicode's composed form (NFC)."""
+        if not isinstance(text, str):
+            raise ScopeError(f"{show(text)} is no scope; write whose memory it is, as acme/agent-7")
+        if not text:
+            raise ScopeError("the scope is empty; write whose memory it is, as acme/agent-7")
+        if len(text) > MOST_PARTS * (LONGEST_PART * 4 + 1):
+            raise ScopeError(f"a scope of {len(text)} characters; at most {MOST_PARTS} parts of {LONGEST_PART} fit")
+        return _parsed(text)
+
+    def __str__(self) -> str:
+        return "/".join(self.parts)
+
+    @property
+    def ancestors(self) -> tuple["Scope", ...]:
+        """The scopes above, the root first."""
+        return tuple(Scope(self.parts[:length]) for length in range(1, len(self.parts)))
+
+    def within(self, other: "Scope") -> bool:
+        """Whether it is the other scope or one below it."""
+        return self.parts[: len(other.parts)] == other.parts
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Scope:
+    """Remembered, because every call names the same few scopes."""
+    return Scope(tuple(unicodedata.normalize("NFC", text).split("/")))
+
+
+def a_scope(value: "str | Scope") -> Scope:
+    """The scope, given as one or as its path."""
+    return value if isinstance(value, Scope) else Scope.parse(value)
+
+
+def _refuse_odd(part: str) -> None:
+    if not 1 <= len(part) <= LONGEST_PART:
+        raise ScopeError(f"the part {show(part)} of a scope needs 1 to {LONGEST_PART} characters")
+    odd = next((one for one in part if one not in MARKS and unicodedata.category(one) not in _LETTERS), None)
+    if odd is not None:
+        marks = " ".join(sorted(MARKS))
+        raise ScopeError(f"the part {show(part)} of a scope has {odd!r}; letters, digits and {marks} are allowed")
+    if not unicodedata.is_normalized("NFC", part):
+        raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")
+    if not part.strip("."):
+        raise ScopeError(f"the part {show(part)} of a scope names nothing")

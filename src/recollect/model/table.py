@@ -1,0 +1,244 @@
+"""Table: many candidates as columns, one array per field; NaN and the kind -1 are unknown."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import FieldError, remedy
+from recollect.model import limits
+from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
+from recollect.model.memory import Kind, MemoryId
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+KINDS = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Candidates as columns. A field without a column is unknown for all of them.
+
+    Dates are microseconds since 1970, UTC; every moment a candidate may have is exact in a float.
+
+    `similarity_error` says how far the similarities may lie from the true ones, for a store that computes them in
+    32 bits or keeps vectors at half precision. What is unknown is so for certain.
+    """
+
+    ids: Sequence[MemoryId]
+    numbers: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    dates: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
+    kinds: NDArray[np.int8] | None = None
+    vectors: NDArray[np.floating[Any]] | None = None
+    similarity_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        for id in self.ids:
+            limits.an_id("id", id)
+        limits.unique_ids(self.ids)
+        _refuse_error(self.similarity_error)
+        columns = {**self.numbers, **self.dates, "kind": self.kinds, "vector": self.vectors}
+        for name, column in columns.items():
+            if column is not None:
+                _refuse_length(name, column, self.ids)
+        for known, given in ((RANGES, self.numbers), (DATE_RANGES, self.dates)):
+            for name, values in given.items():
+                if name not in known:
+                    raise FieldError(f"no column is called so; {remedy(name, known)}", field=name)
+                off = self.similarity_error if name == "similarity" else 0.0
+                _refuse_outside(name, values, known[name][0] - off, known[name][1] + off)
+        if self.vectors is not None and self.vectors.ndim != 2:
+            raise FieldError(f"{self.vectors.ndim} axes; give a row for each id", field="vector")
+        if self.kinds is not None:
+            _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
+
+    @classmethod
+    def trusted(
+        cls,
+        *,
+        ids: Sequence[MemoryId],
+        numbers: Mapping[str, Floats],
+        dates: Mapping[str, Floats],
+        kinds: NDArray[np.int8] | None = None,
+        vectors: NDArray[np.floating[Any]] | None = None,
+        similarity_error: float = 0.0,
+    ) -> Self:
+        """A table of columns that were checked before, or made of what was: nothing is looked at again."""
+        table = object.__new__(cls)
+        columns = {"ids": ids, "numbers": numbers, "dates": dates, "kinds": kinds, "vectors": vectors}
+        for name, value in columns.items():
+            object.__setattr__(table, name, value)
+        object.__setattr__(table, "similarity_error", similarity_error)
+        return table
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate]) -> Self:
+        """The candidates as columns, in their order."""
+        ids = [candidate.id for candidate in candidates]
+        limits.unique_ids(ids)
+        return cls.trusted(
+            ids=ids,
+            numbers={name: _numbers(name, candidates) for name in RANGES},
+            dates={name: _dates(name, candidates) for name in MOMENTS},
+            kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
+            vectors=_vectors(candidates),
+        )
+
+    def with_evidence(
+        self,
+        *,
+        similarity: NDArray[np.floating[Any]] | None = None,
+        lexical: NDArray[np.floating[Any]] | None = None,
+        similarity_error: float = 0.0,
+    ) -> "Table":
+        """The same columns and what one question brought up; of the evidence, only the length is checked."""
+        given = (("similarity", similarity), ("lexical", lexical))
+        evidence = {name: np.asarray(column, dtype=np.float64) for name, column in given if column is not None}
+        for name, column in evidence.items():
+            _refuse_length(name, column, self.ids)
+        _refuse_error(similarity_error)
+        return Table.trusted(
+            ids=self.ids,
+            numbers={**self.numbers, **evidence},
+            dates=self.dates,
+            kinds=self.kinds,
+            vectors=self.vectors,
+            similarity_error=similarity_error,
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def candidate(self, row: int) -> Candidate:
+        """The candidate of one row, as a value."""
+        return self.candidates([row])[0]
+
+    def candidates(self, rows: Sequence[int], similarities: Floats | None = None) -> list[Candidate]:
+        """The candidates of these rows, as values, without their vectors, which nothing reads of one alone.
+
+        `similarities` are the true ones of these rows, NaN where there is none, in place of the column's. What a
+        reader is shown is not kept in columns.
+        """
+        here = np.asarray(rows, dtype=np.intp)
+        numbers = {name: column[here] for name, column in self.numbers.items()}
+        if similarities is not None:
+            _refuse_length("similarity", similarities, rows)
+            numbers["similarity"] = similarities
+        if "similarity" in numbers:  # a rough one may be no cosine
+            _refuse_outside("similarity", numbers["similarity"], *RANGES["similarity"])
+        known: dict[str, list[Any]] = {name: _values(column) for name, column in numbers.items()}
+        for name in COUNTS:
+            if name in known:
+                known[name] = [None if count is None else int(count) for count in known[name]]
+        known |= {name: [_moment(value) for value in column[here].tolist()] for name, column in self.dates.items()}
+        if self.kinds is not None:
+            known["kind"] = [None if kind < 0 else KINDS[kind] for kind in self.kinds[here].tolist()]
+        known["id"] = [self.ids[row] for row in rows]
+        unknown = [None] * len(rows)
+        return [_candidate(values) for values in zip(*(known.get(name, unknown) for name in FIELDS), strict=True)]
+
+    def take(self, rows: Rows) -> "Table":
+        """A table of these rows alone, each once, in this order."""
+        return Table.trusted(
+            ids=[self.ids[row] for row in rows.tolist()],
+            numbers={name: column[rows] for name, column in self.numbers.items()},
+            dates={name: column[rows] for name, column in self.dates.items()},
+            kinds=None if self.kinds is None else self.kinds[rows],
+            vectors=None if self.vectors is None else self.vectors[rows],
+            similarity_error=self.similarity_error,
+        )
+
+    def inputs(self, rows: Rows, fields: Collection[str]) -> list[Floats]:
+        """What these rows have in these fields, a column for each that the table has."""
+        columns = [*self.numbers.items(), *self.dates.items()]
+        found = [column[rows] for name, column in columns if name in fields]
+        if self.kinds is not None and "kind" in fields:
+            found.append(self.kinds[rows].astype(np.float64))
+        return found
+
+
+def microseconds(moment: datetime) -> float:
+    """An aware moment as a column has it."""
+    return float((moment - EPOCH) // MICROSECOND)
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
+RANGES: Mapping[str, tuple[float, float]] = {
+    "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
+    **dict.fromkeys(SHARES, (0.0, 1.0)),
+    **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
+}
+"""The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
+
+DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
+    MOMENTS, (microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0)
+)
+"""What a date may be, by field."""
+
+WHOLE = frozenset({*COUNTS, *MOMENTS})
+"""The fields without fractions: a candidate would lose them."""
+
+FIELDS = tuple(field.name for field in fields(Candidate))
+"""Every field of a candidate, in order."""
+
+
+def _refuse_length(name: str, column: Sequence[Any] | NDArray[Any], ids: Sequence[Any]) -> None:
+    if len(column) != len(ids):
+        raise FieldError(f"{len(column)} values for {len(ids)} ids", field=name)
+
+
+def _refuse_error(error: float) -> None:
+    if not 0.0 <= error < math.inf:
+        raise FieldError(f"{error!r} is no error; give at least 0", field="similarity_error")
+
+
+def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) -> None:
+    outside = (column < low) | (column > high)
+    if outside.any():
+        raise FieldError(f"{column[outside][0].item()!r} is not within {low:g}..{high:g}", field=name)
+    if name in WHOLE and (np.floor(column) < column).any():
+        raise FieldError("some values are no whole numbers", field=name)
+
+
+def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
+    values = [getattr(candidate, name) for candidate in candidates]
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
+    values = [getattr(candidate, name) for candidate in candidates]
+    return np.array([np.nan if value is None else microseconds(value) for value in values], dtype=np.float64)
+
+
+def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
+    limits.same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
+    known = [candidate.vector for candidate in candidates if candidate.vector is not None]
+    if not known:
+        return None
+    nothing = (math.nan,) * len(known[0])
+    return np.array([nothing if candidate.vector is None else candidate.vector for candidate in candidates])
+
+
+def _values(column: Floats) -> list[float | None]:
+    """The numbers as a candidate has them: NaN is unknown, and -0.0 the zero it equals."""
+    return [None if math.isnan(value) else value for value in (column + 0.0).tolist()]
+
+
+def _moment(value: float) -> datetime | None:
+    return None if math.isnan(value) else EPOCH + timedelta(microseconds=int(value))
+
+
+def _candidate(values: Sequence[Any]) -> Candidate:
+    """A candidate of values from columns that were checked, so that it need not check them again."""
+    candidate = object.__new__(Candidate)
+    for name, value in zip(FIELDS, values, strict=True):
+        object.__setattr__(candidate, name, value)
+    return candidate

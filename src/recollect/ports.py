@@ -1,0 +1,237 @@
+"""What recollect needs from outside: protocols, and no code."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from recollect.model.archive import Imported, Inventory, Item
+from recollect.model.encoder import Encoder
+from recollect.model.erasure import Erased, Lineage, Search
+from recollect.model.kept import Kept
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.reembedding import Batch, Content, Removal
+from recollect.model.scope import Scope
+from recollect.model.stats import Stats
+from recollect.model.trace import Trace
+from recollect.model.usage import Usage, Use, Vote
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recollect.model.probe import Found, Probe, Vector
+
+T = TypeVar("T")
+
+Purpose = Literal["memory", "query"]
+
+
+class Embedder(Protocol):
+    """Turns texts into directions; the same text always into the same one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> "NDArray[Any]":
+        """A row of numbers for each text, in their order."""
+        ...
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """Keeps something of what it was given, and can let go of it."""
+
+    def forget(self) -> None:
+        """Keep nothing of what came before."""
+        ...
+
+
+class Writing(Protocol):
+    """One transaction of a store: what it reads stays true until it ends, and all it writes is kept, or nothing."""
+
+    @property
+    def at(self) -> datetime:
+        """When the store takes this in; never earlier than what it took in before."""
+        ...
+
+    @property
+    def commit(self) -> int:
+        """The number of this commit."""
+        ...
+
+    def adopt(self, encoder: Encoder) -> None:
+        """Make sure that vectors come from this model: the first one is recorded, another one refused."""
+        ...
+
+    def get(self, scope: Scope, id: MemoryId) -> Memory | None:
+        """The scope's own memory of that id, whatever its status."""
+        ...
+
+    def twin(self, scope: Scope, hash: str) -> Memory | None:
+        """The scope's active memory that says the same, word for word."""
+        ...
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        """The scope's active memory of that topic."""
+        ...
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        """What is known of a key of the scope."""
+        ...
+
+    def put(self, memory: Memory, vector: "Vector | None") -> Memory:
+        """Keep it, as a new version where the id is known; gives it as it is kept.
+
+        Without a vector, a version whose title and text are the same keeps the one it had.
+        """
+        ...
+
+    def keep(self, kept: Kept) -> None:
+        """Remember a key, and forget those that are too old."""
+        ...
+
+    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+        """Count one use for each memory that the scope may see; unknown ids are skipped."""
+        ...
+
+    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+        """Take these votes, each in place of what the same principal said before in the same context."""
+        ...
+
+    def trace(self, trace: Trace) -> None:
+        """Keep what a context was made of."""
+        ...
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        """Where the scope's own memories come from, as each version that names a source or an origin says it."""
+        ...
+
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
+        """Remove these memories of the scope: their versions, indexes, usage and keys, and every mention of them."""
+        ...
+
+    def erase_all(self, scope: Scope) -> Erased:
+        """Remove every memory of exactly that scope, its contexts with their questions, and its name."""
+        ...
+
+    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
+        """Take in an archive whose vectors are of that model.
+
+        A store that never took in anything has it exactly as it was, with its commits; any other takes it in now, and
+        skips what it has already. An id that says something else here is a conflict.
+        """
+        ...
+
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, and of how much."""
+
+
+class Store(Protocol):
+    """Keeps memories and finds candidates. It brings evidence; it never ranks. Safe to use from many threads."""
+
+    def encoder(self) -> Encoder | None:
+        """The model its vectors come from, once there are any."""
+        ...
+
+    def gather(self, probe: "Probe") -> "Found":
+        """Evidence for every memory that the scope may see; never a shortlist."""
+        ...
+
+    def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
+        """Those of them that the scope may see, in the order asked; the others are skipped."""
+        ...
+
+    def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
+        """What happened to each of these, in their order; nothing, for those that the scope may not see."""
+        ...
+
+    def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
+        """Every version of the scope's memory, the oldest first; none if there is no such memory."""
+        ...
+
+    def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
+        """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
+        ...
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        """What a context of the scope was made of."""
+        ...
+
+    def stats(self, scope: Scope | None, *, below: bool) -> Stats:
+        """How much there is of the scope, with the scopes below it if asked, or of the whole store."""
+        ...
+
+    def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
+        """All that is known of the scope and those below it, or of all: memories in the order they came, then contexts.
+
+        All of it is as it was at one moment. Read it to the end, or close it.
+        """
+        ...
+
+    def scrub(self, pieces: Set[bytes]) -> Search:
+        """Look for erased bytes in every file of the store, after making sure that none lies about; forgets what is
+        kept in memory."""
+        ...
+
+    def write(self, change: Callable[[Writing], T]) -> T:
+        """Run the change as one transaction; what it gives is given once it is durable."""
+        ...
+
+    def later(self, change: Callable[[Writing], object]) -> None:
+        """Run the change soon, together with others, at the latest when the store is closed."""
+        ...
+
+    def flush(self) -> None:
+        """Wait until what was to be done later is done."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store; what was to be done later is done before."""
+        ...
+
+
+class Reembedding(Protocol):
+    """A store on its way to another model; whoever reads and writes with the present one goes on meanwhile.
+
+    What was kept stays kept if it is interrupted. It is apart from `Store` because a store is open for one model.
+    """
+
+    def begin(self, encoder: Encoder) -> Encoder | None:
+        """Take in vectors of this model from now on, beside those there are; gives the present model."""
+        ...
+
+    def lacking(self, limit: int) -> Batch:
+        """The next contents, of present and former versions alike, that lack a vector of the new model; none when all
+        were looked at.
+        """
+        ...
+
+    def fill(self, contents: Sequence[Content], vectors: "NDArray[np.float32]") -> int:
+        """Keep a vector for each content, but for those erased meanwhile; says how many are new."""
+        ...
+
+    def finish(self, embed: "Callable[[Sequence[Content]], NDArray[np.float32]]", most: int) -> int | None:
+        """Make the new model the present one if at most so many contents still lack a vector, which they get in the
+        same transaction; says how many did. Otherwise it does nothing: more are lacking.
+
+        Whoever has the store open with another model is refused from then on; what was begun with one is called off.
+        """
+        ...
+
+    def remove(self, limit: int) -> Removal:
+        """Remove some vectors of the models that have had their day."""
+        ...
+
+
+@runtime_checkable
+class Durable(Protocol):
+    """What a store on a disk can do besides."""
+
+    def backup(self, path: Path, progress: Progress) -> None:
+        """Copy the store as it is at one moment to a new file, while others go on reading and writing."""
+        ...

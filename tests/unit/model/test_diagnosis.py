@@ -1,0 +1,26 @@
+"""Check: what is not well has a remedy, and nothing else has."""
+
+import pytest
+
+from recollect.errors import InvalidInput, ProviderError
+from recollect.model.diagnosis import Check, Finding, problem, told, warning
+
+
+@pytest.mark.parametrize(
+    ("finding", "remedy"), [(Finding.OK, "do it"), (Finding.WARNING, None), (Finding.PROBLEM, None)]
+)
+def test_a_remedy_is_for_what_is_not_well(finding: Finding, remedy: str | None) -> None:
+    with pytest.raises(InvalidInput, match="a remedy is for what is not well"):
+        Check("disk", finding, "full", remedy)
+
+
+def test_an_error_is_told_with_the_remedy_that_ends_its_message() -> None:
+    error = ProviderError("the embedder lacks onnx; tokens; run pip install onnx")
+    assert told("embedding", error) == problem("embedding", "the embedder lacks onnx; tokens", "run pip install onnx")
+    assert told("embedding", error, Finding.WARNING) == warning(
+        "embedding", "the embedder lacks onnx; tokens", "run pip install onnx"
+    )
+
+
+def test_an_error_without_a_remedy_still_is_told() -> None:
+    assert told("embedding", ProviderError("it broke")) == problem("embedding", "it broke", "see what it says")

@@ -1,0 +1,81 @@
+"""Memory: what it may be, and when two say the same."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from recollect.errors import FieldError
+from recollect.model.limits import LONGEST_TEXT
+from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Kind, Status, content_hash, named
+from recollect.testing import NOW, a_memory
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"text": " \n\t"}, "field 'text': is blank"),
+        ({"text": "a\0b"}, "field 'text': has a NUL"),
+        ({"text": "a\ud800"}, "field 'text': has half a character at 1"),
+        ({"text": "é" * (LONGEST_TEXT // 2 + 1)}, "field 'text': 524289 characters"),
+        ({"text": 7}, "field 'text': 7 is no text"),
+        ({"scope": "acme"}, "field 'scope': 'acme' is no scope"),
+        ({"kind": "fact"}, "field 'kind': 'fact' is no kind"),
+        ({"status": "active"}, "field 'status': 'active' is no status"),
+        ({"provenance": "import"}, "field 'provenance': 'import' is no provenance"),
+        ({"title": "t" * 513}, "field 'title': 513 characters"),
+        ({"tags": "python"}, "field 'tags': 'python' is no list"),
+        ({"tags": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'tags': 65 of them"),
+        ({"tags": (" ",)}, "field 'tags'"),
+        ({"evidence": ("",)}, "field 'evidence'"),
+        ({"session": ""}, "field 'session'"),
+        ({"importance": 1.1}, "field 'importance'"),
+        ({"confidence": float("nan")}, "field 'confidence'"),
+        ({"shared": 1}, "field 'shared'"),
+        ({"created_at": datetime(2026, 1, 1)}, "field 'created_at'"),
+        ({"valid_until": datetime.max}, "field 'valid_until'"),
+        ({"valid_from": NOW, "valid_until": NOW - timedelta(days=1)}, "field 'valid_until': .* is before valid_from"),
+        ({"metadata": [1]}, "field 'metadata': .* is no mapping"),
+        ({"metadata": {"x": float("inf")}}, "field 'metadata': .* cannot be written as JSON"),
+        ({"metadata": {"x": object()}}, "field 'metadata'"),
+        ({"metadata": {"x": "y" * LONGEST_METADATA}}, "field 'metadata': .* characters of JSON"),
+        ({"metadata": {"x": "\ud800"}}, "field 'metadata': has half a character"),
+        ({"revisions": -1}, "field 'revisions'"),
+    ],
+)
+def test_what_a_memory_cannot_be_is_refused_by_field(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(FieldError, match=problem):
+        a_memory(**given)
+
+
+def test_a_text_of_a_mebibyte_is_a_memory() -> None:
+    assert len(a_memory(text="x" * LONGEST_TEXT).text) == LONGEST_TEXT
+
+
+def test_tags_are_there_once_and_in_their_order() -> None:
+    assert a_memory(tags=("b", "a", "b")).tags == ("b", "a")
+
+
+def test_metadata_is_a_copy_as_json_has_it() -> None:
+    given: dict[Any, Any] = {"list": (1, 2), 3: None}
+    memory = a_memory(metadata=given)
+    given["more"] = True
+    assert memory.metadata == {"list": [1, 2], "3": None}
+    assert {memory}
+
+
+def test_blanks_and_composition_do_not_tell_texts_apart_but_case_does() -> None:
+    assert content_hash(" caf\u0065\u0301  au\nlait ") == content_hash("caf\u00e9 au lait")
+    assert content_hash("it works in US") != content_hash("it works in us")
+
+
+def test_a_title_is_searched_with_the_text() -> None:
+    assert a_memory(text="on Fridays").searched_text == "on Fridays"
+    assert a_memory(text="on Fridays", title="Deploys").searched_text == "Deploys\non Fridays"
+
+
+def test_a_name_is_read_as_the_choice_it_names_or_refused_with_the_nearest() -> None:
+    assert named("kind", "fact", Kind) is Kind.FACT
+    assert named("status", Status.ACTIVE, Status) is Status.ACTIVE
+    with pytest.raises(FieldError, match="'facts' is no kind; did you mean 'fact'"):
+        named("kind", "facts", Kind)

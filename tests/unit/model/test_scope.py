@@ -1,0 +1,79 @@
+"""Scope: a path compared by whole parts."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import ScopeError
+from recollect.model.scope import LONGEST_PART, MARKS, MOST_PARTS, Scope, a_scope
+
+PARTS = st.text(st.sampled_from("abzé9-_.@:+=~#"), min_size=1, max_size=8).filter(lambda part: part.strip("."))
+SCOPES = st.lists(PARTS, min_size=1, max_size=5).map(lambda parts: Scope.parse("/".join(parts)))
+
+
+@given(SCOPES)
+def test_a_scope_is_what_its_path_says(scope: Scope) -> None:
+    assert Scope.parse(str(scope)) == scope
+    assert a_scope(scope) is scope
+    assert a_scope(str(scope)) == scope
+
+
+@given(SCOPES, SCOPES)
+def test_one_scope_is_within_another_if_it_begins_with_its_parts(one: Scope, other: Scope) -> None:
+    assert one.within(other) == (one == other or other in one.ancestors)
+    assert Scope((*other.parts, *one.parts)).within(other)
+
+
+def test_a_longer_name_is_another_scope() -> None:
+    assert not Scope.parse("acme-labs").within(Scope.parse("acme"))
+    assert Scope.parse("acme/labs").within(Scope.parse("acme"))
+
+
+def test_ancestors_begin_at_the_root_and_end_above_the_scope() -> None:
+    assert [str(one) for one in Scope.parse("acme/team-2/agent-7").ancestors] == ["acme", "acme/team-2"]
+
+
+def test_case_matters_and_composition_does_not() -> None:
+    assert Scope.parse("Acme") != Scope.parse("acme")
+    assert Scope.parse("caf\u0065\u0301") == Scope.parse("caf\u00e9")
+
+
+@pytest.mark.parametrize("mark", sorted(MARKS))
+def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
+    assert str(Scope.parse(f"a{mark}b")) == f"a{mark}b"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the scope is empty"),
+        ("/acme", "1 to 128 characters"),
+        ("acme//ana", "1 to 128 characters"),
+        ("acme/", "1 to 128 characters"),
+        ("a b", "has ' '"),
+        ("a\tb", r"has '\\t'"),
+        ("a*", "has '\\*'"),
+        ("a%", "has '%'"),
+        ("a\u200bb", "has"),
+        ("..", "names nothing"),
+        ("a/./b", "names nothing"),
+        ("a" * (LONGEST_PART + 1), "1 to 128 characters"),
+        ("/".join("a" * (MOST_PARTS + 1)), "1 to 16 parts"),
+        ("a" * 100_000, "100000 characters"),
+        ("\ud800", "has"),
+    ],
+)
+def test_a_scope_that_names_nothing_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ScopeError, match=problem):
+        Scope.parse(text)
+
+
+@pytest.mark.parametrize("value", [None, 7, ["acme"], b"acme"])
+def test_what_is_no_text_is_no_scope(value: object) -> None:
+    with pytest.raises(ScopeError, match="is no scope"):
+        a_scope(value)  # type: ignore[arg-type]
+
+
+def test_a_part_that_is_not_composed_is_refused_where_nobody_composes_it() -> None:
+    with pytest.raises(ScopeError, match="NFC"):
+        Scope(("cafe\u0301",))
