@@ -1,0 +1,1 @@
+"""What a question finds in memories: words and directions in common."""

@@ -1,0 +1,147 @@
+"""The text analyser: the terms of a text, the same for every store and for memories and questions alike."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import blake2b
+from itertools import groupby
+
+import Stemmer  # type: ignore[import-not-found]
+
+VERSION = "1"
+"""Recorded in a store with its terms. Whatever changes the terms of any text, new stems included, needs another."""
+
+LONGEST = 64
+"""Longer words are cut: nobody asks for the end of one."""
+
+MOST = 65_535
+"""More often than this, a term is not counted in one text; it is what a stored count has room for."""
+
+_STOP_WORDS = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
+itself they them their theirs themselves what which who whom whose this that these those am is are was were be been
+being have has had having do does did doing done a an the and but if or because as until while of at by for with about
+against between into through during before after above below to from up down in out on off over under again further
+then once here there when where why how all any both each few more most other some such no nor not only own same so
+than too very s t can will just don should now d ll m re ve ain aren couldn didn doesn hadn hasn haven isn ma mightn
+mustn needn shan shouldn wasn weren won wouldn could would may might must shall also let us im
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""English words that find nothing, as they are in nearly every text.
+
+Negations are among them, knowingly: "does not eat meat" must be found by "eats meat", and its "not" would only find
+every other negation. That the two differ is for whoever compares memories to see; words in common cannot tell.
+"""
+
+MOST_MARKS = 30
+"""How many combining marks in a row are read; no script has as many (Unicode, annex 15, stream-safe text)."""
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in their order, each as often as it occurs; any text has some or none.
+
+    English words are stems without stop words; words of other languages stay nearly as they are, without their case.
+    Scripts that put no blanks between words give every two neighbouring letters.
+    """
+    if text.isascii():
+        return [_stem(word[:LONGEST]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
+    scripts, found = _scripts(), list[str]()
+    for word in scripts.word.findall(_folded(text, scripts)):
+        if not word.isascii() and scripts.unspaced.match(word):
+            found += _pairs(scripts.letter.findall(word))
+        elif word not in STOP_WORDS:
+            found.append(_stem(word[:LONGEST]))
+    return found
+
+
+def counts(text: str) -> dict[str, int]:
+    """How often each term is in the text, in order of first occurrence; at most `MOST` times."""
+    return {term: min(times, MOST) for term, times in Counter(terms(text)).items()}
+
+
+@lru_cache(1 << 15)
+def key(term: str) -> int:
+    """The term as a number of 64 bits, the same on every machine: how terms are stored and looked up."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def forget() -> None:
+    """Keep no word that was met, as when a text is erased."""
+    key.cache_clear()
+    _stem.cache_clear()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scripts:
+    """Patterns of what only the tables of Unicode know."""
+
+    pile: re.Pattern[str]
+    """More marks than are read; the two half-width ones become marks when they are normalised."""
+    word: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    """A run of a script that puts no blanks between words."""
+    letter: re.Pattern[str]
+    """A letter with its marks, which is what a reader takes for one."""
+
+
+@cache
+def _scripts() -> _Scripts:
+    # Made when it is first needed: looking through the tables would make every start of a program slower.
+    marks = "".join(_marks())
+    return _Scripts(
+        pile=re.compile(rf"([{marks}\uff9e\uff9f]{{{MOST_MARKS}}})[{marks}\uff9e\uff9f]+"),
+        word=re.compile(rf"\w[\w{marks}]*"),
+        unspaced=re.compile(rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"),
+        letter=re.compile(rf"[^{marks}][{marks}]*"),
+    )
+
+
+def _folded(text: str, scripts: _Scripts) -> str:
+    """The text in one spelling, without case and without what nobody sees, and blanks where scripts change."""
+    # Normalising sorts marks in quadratic time: without the cut, a few hundred kilobytes of them take minutes.
+    text = scripts.pile.sub(r"\1", _UNSEEN.sub("", text))
+    text = unicodedata.normalize("NFKC", text).casefold()
+    for mark, instead in _SPELLING.items():
+        text = text.replace(mark, instead)
+    return scripts.unspaced.sub(r" \g<0> ", text)
+
+
+def _pairs(letters: list[str]) -> list[str]:
+    """Every two neighbouring letters, or the only one."""
+    return list(map(str.__add__, letters, letters[1:])) if len(letters) > 1 else letters
+
+
+@lru_cache(1 << 15)
+def _stem(word: str) -> str:
+    # A stemmer of its own for each word not met lately: one that threads share would mix up their words.
+    return str(Stemmer.Stemmer("english", 0).stemWord(word))
+
+
+def _marks() -> Iterator[str]:
+    """The combining marks as ranges of a character class; `\\w` does not know them as parts of words."""
+    codes = [code for place in _PLACES_OF_MARKS for code in place if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
+    for _, neighbours in groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
+        run = [code for _, code in neighbours]
+        yield f"{chr(run[0])}-{chr(run[-1])}"
+
+
+_PLACES_OF_MARKS = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x20000), range(0xE0100, 0xE01F0))
+"""Where there are marks at all: not among Han and Hangul, half of what would have to be looked through."""
+
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # kana
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # Han: radicals, repetition marks and numerals
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_SPELLING = {"_": " ", "\u02bc": "'", "\u0307": ""}
+"""Among them an apostrophe that counts as a letter, and the dot that a Turkish capital i leaves behind."""
+
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
+"""Soft hyphens, joiners, directions and variants inside words; not U+200B, which says where a word ends."""
