@@ -15,6 +15,8 @@ from functools import partial
 import numpy as np
 
 from recollect.model.memory import Memory, MemoryId
+from recollect.model.scope import Scope
+from recollect.model.table import Table, microseconds
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
@@ -23,7 +25,6 @@ from recollect.ranking.profiles import BUILT_IN
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import rank_table
-from recollect.ranking.table import Table, microseconds
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -84,7 +85,7 @@ def a_long_ranking(rows: int) -> tuple[Ranking, Table]:
     candidates = []
     for row in range(rows):
         text = "The team agreed to ship the billing change after the review on Tuesday. " * (row % 5 + 1)
-        memory = Memory(id=table.ids[row], text=text, created_at=AT)
+        memory = Memory(id=table.ids[row], scope=Scope.parse("acme/ana"), text=text, created_at=AT)
         candidates.append(replace(table.candidate(row), memory=memory))
     return rank(candidates, BUILT_IN["five-signal"], AT), table
 

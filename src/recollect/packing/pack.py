@@ -36,7 +36,7 @@ class Context:
     """What is handed to a model, and what was left out and why.
 
     `packed` is in rank order, also where the text groups by kind. `tokens` is the count of the text as a
-    whole, `estimated` if the counter is not a model's own.
+    whole, `estimated` if the counter is not a model's own. `id` names its trace, where one is kept.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Context:
     budget: Budget
     ranking: Ranking
     marker: str
+    id: str | None = None
 
 
 def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:

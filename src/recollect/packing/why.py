@@ -1,6 +1,6 @@
 """why(): where a memory stands or fell, from the gates to the last token."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,11 +11,11 @@ from recollect.packing.budget import Budget
 from recollect.packing.pack import Reason, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.shortfall import smallest_budget
-from recollect.ranking import door, scorer
+from recollect.ranking import door
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
-from recollect.ranking.why import Change, Ranked, Unpacked, Why, why_ranked
+from recollect.ranking.why import Change, Ranked, Unpacked, Why, into_the_first
 
 
 def why(
@@ -38,24 +38,32 @@ def why(
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
     pool, chosen = door.take_in(candidates), door.choose(profile, overrides)
-    reason = why_ranked(id, pool, chosen, at, limit=limit, asked=asked)
+    reason = door.why(id, pool, chosen, at, limit=limit, asked=asked)
     if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
         return reason
-    ranking = scorer.rank(pool, chosen, at, limit=limit, asked=asked)
-    omitted = next((one for one in pack(ranking, budget, prompt).omitted if one.scored.id == id), None)
+    return why_packed(reason, door.rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
+
+
+def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:
+    """The reason, where ranking is all there is to tell; or why the memory was ranked and not packed.
+
+    The ranking is the one that the reason is about, as far as it was considered for packing.
+    """
+    if not isinstance(reason.fate, Ranked):
+        return reason
+    if reason.id not in {one.id for one in ranking}:
+        raise InvalidInput(f"memory {reason.id!r} is ranked, but not in this ranking; give the one the reason is about")
+    omitted = next((one for one in pack(ranking, budget, prompt).omitted if one.scored.id == reason.id), None)
     if omitted is None:
         return reason
     enough = smallest_budget(ranking, budget, prompt, reason.id)
     tokens, smallest = (enough.tokens, enough.smallest) if enough else (None, True)
     fate = Unpacked(omitted.reason.value, omitted.cost, omitted.room, tokens, smallest)
-    changes = _into_the_first(reason, pool, at, ranking, budget, asked=asked) if omitted.reason is Reason.ITEMS else ()
+    changes = _into_the_items(reason, ranking, budget) if omitted.reason is Reason.ITEMS else ()
     return replace(reason, fate=fate, changes=changes)
 
 
-def _into_the_first(
-    reason: Why, pool: Sequence[Candidate], at: datetime, ranking: Ranking, budget: Budget, *, asked: bool
-) -> tuple[Change, ...]:
+def _into_the_items(reason: Why, ranking: Ranking, budget: Budget) -> tuple[Change, ...]:
     """What would have ranked it among as many as may be packed."""
-    profile = ranking.scheme.profile
-    limit = min(number for number in (budget.items, profile.max_items) if number is not None)
-    return why_ranked(reason.id, pool, profile, at, limit=limit, asked=asked).changes
+    limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
+    return into_the_first(reason, ranking, limit)

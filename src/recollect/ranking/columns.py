@@ -3,7 +3,8 @@
 Nothing here is the output of a ranking: columns select, and the oracle's numbers are what a caller sees.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
@@ -11,51 +12,229 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import InvalidInput
+from recollect.model.candidate import Candidate
+from recollect.model.memory import MemoryId
+from recollect.model.table import KINDS, MICROSECOND, Floats, Rows, Table, microseconds
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
 from recollect.ranking.fusion import Either
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.quantities import DATES, DAY, Age, Clock, Fused, Priority, Quantity, Stated
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Signal
-from recollect.ranking.table import KINDS, MICROSECOND, Floats, Rows, Table, microseconds
+from recollect.ranking.signals import Signal, read
+
+ROUNDING = 1e-12
+"""How far a column may be from the oracle: a few units in the last place per part, and generously so."""
+
+Fetch = Callable[[Sequence[int]], Sequence[Candidate]]
+"""Gives the candidates of some rows of a table, in their order, with true similarities.
+
+The similarity of a row is the same to the last bit, whichever rows are asked about with it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What signals say of every row of a table at one moment; each is computed once."""
+    """What signals say of a table at one moment, or of some `rows` of it, in order; each is computed once.
+
+    Rows count from 0 among those looked at; `in_table` says which ones they are in the table. The candidates are
+    the table's own, or what `fetch` brings, each once.
+    """
 
     table: Table
     at: datetime
-    _known: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
+    rows: Rows | None = None
+    fetch: Fetch | None = None
+    _heard: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
+    _fetched: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
+
+    def __len__(self) -> int:
+        return len(self.table) if self.rows is None else len(self.rows)
+
+    def within(self, rows: Rows) -> "Columns":
+        """The same of these rows alone, in order; what was computed or fetched stays known."""
+        if len(rows) == len(self):
+            return self
+        heard = [(signal, None if column is None else column[rows]) for signal, column in self._heard]
+        return Columns(self.table, self.at, self.in_table(rows), self.fetch, heard, self._fetched)
+
+    def in_table(self, rows: Rows) -> Rows:
+        """The rows of the table that these are."""
+        return rows if self.rows is None else self.rows[rows]
+
+    def has(self, row: int) -> bool:
+        """Whether a row of the table is among these."""
+        return self.rows is None or row in self.rows
+
+    def where(self, row: int) -> int:
+        """Where a row of the table is among these."""
+        return row if self.rows is None else int(np.searchsorted(self.rows, row))
+
+    def beside(self, row: int) -> "Columns":
+        """The same with one more row of the table."""
+        rows = self.in_table(np.arange(len(self)))
+        rows = np.insert(rows, np.searchsorted(rows, row), row)
+        return Columns(self.table, self.at, rows, self.fetch, _fetched=self._fetched)
+
+    def number(self, field: str) -> Floats | None:
+        """A number of every row, as the table has it."""
+        column = self.table.numbers.get(field)
+        return column if column is None or self.rows is None else column.take(self.rows)
+
+    def date(self, field: str) -> Floats | None:
+        """A date of every row, as the table has it."""
+        column = self.table.dates.get(field)
+        return column if column is None or self.rows is None else column.take(self.rows)
+
+    def kinds(self) -> NDArray[np.int8] | None:
+        """The kind of every row, as the table has it."""
+        column = self.table.kinds
+        return column if column is None or self.rows is None else column.take(self.rows)
+
+    def ids(self, rows: Rows) -> list[MemoryId]:
+        """The ids of these rows."""
+        return [self.table.ids[row] for row in self.in_table(rows).tolist()]
+
+    def candidates(self, rows: Rows) -> list[Candidate]:
+        """The candidates of these rows, as the oracle takes them."""
+        numbers: list[int] = self.in_table(rows).tolist()
+        new = [row for row in numbers if row not in self._fetched]
+        if new:
+            found = self.table.candidates(new) if self.fetch is None else self._bring(self.fetch, new)
+            self._fetched.update(zip(new, found, strict=True))
+        return [self._fetched[row] for row in numbers]
+
+    def _bring(self, fetch: Fetch, rows: Sequence[int]) -> Sequence[Candidate]:
+        """What is fetched, once it is sure that it is what the table is about."""
+        found = fetch(rows)
+        if len(found) != len(rows):
+            raise InvalidInput(f"`fetch` brought {len(found)} candidates where {len(rows)} were asked for")
+        similarities = self.table.numbers.get("similarity")
+        for row, candidate in zip(rows, found, strict=True):
+            if candidate.id != self.table.ids[row]:
+                raise InvalidInput(f"`fetch` brought {candidate.id!r} where {self.table.ids[row]!r} was asked for")
+            near = math.nan if similarities is None else similarities.item(row)
+            true = math.nan if candidate.similarity is None else candidate.similarity
+            if abs(near - true) > self._error or math.isnan(near) != math.isnan(true):
+                raise InvalidInput(
+                    f"`fetch` brought the similarity {true!r} for {candidate.id!r}, where the table has {near!r}, "
+                    f"which is off by {self.table.similarity_error:g} at most"
+                )
+        return found
+
+    @property
+    def _error(self) -> float:
+        """How far a similarity may be off, with the rounding of whoever computed it."""
+        error = self.table.similarity_error
+        return error + ROUNDING if error > 0.0 and "similarity" in self.table.numbers else 0.0
+
+    @property
+    def questioned(self) -> bool:
+        """Whether a question left any evidence in any row."""
+        arms = (self.number(arm) for arm in ("similarity", "lexical", "relevance"))
+        return any(arm is not None and not np.isnan(arm).all() for arm in arms)
 
     def signal(self, signal: Signal) -> Floats | None:
         """What the signal says of every row, NaN without evidence; `None` if no row has any."""
-        for known, column in self._known:
+        for known, column in self._heard:
             if known == signal:
                 return column
-        quantity = _quantity(signal.quantity, self.table, self.at)
+        quantity = _quantity(signal.quantity, self)
         with np.errstate(over="ignore"):  # infinity is a quantity like any other: a curve knows its end
             column = None if quantity is None else _curve(signal.curve, quantity)
-        self._known.append((signal, column))
+        self._heard.append((signal, column))
         return column
 
+    def values(self, signal: Signal) -> Floats:
+        """What the signal says of every row, NaN without evidence."""
+        column = self.signal(signal)
+        return np.full(len(self), np.nan) if column is None else column
+
     def score(self, profile: Profile, sets: Mapping[str, Floats]) -> Floats:
-        """The score of every row, to within rounding of the oracle's; NaN where the oracle would refuse.
+        """The score of every row, to within `score_slack` of the oracle's; NaN where the oracle would refuse.
 
         `sets` has what the set signals found, a column by signal.
         """
-        score = np.zeros(len(self.table))
+        score, part = np.zeros(len(self)), np.empty(len(self))
         for term in profile.terms:
             if term.weight > 0.0 or term.missing is None:
-                score += term.weight * self._opinion(term, sets)
+                score += np.multiply(self._opinion(term, sets), term.weight, out=part)
+        np.minimum(score, 1.0, out=score)  # weights may add up to a hair more
         for factor in profile.factors:
-            score *= factor.floor + (1.0 - factor.floor) * self._opinion(factor, sets)
+            np.multiply(self._opinion(factor, sets), 1.0 - factor.floor, out=part)
+            score *= np.add(part, factor.floor, out=part)
         return score
 
     def _opinion(self, use: Term | Factor, sets: Mapping[str, Floats]) -> Floats | float:
         column = sets[use.signal.name] if isinstance(use.signal, SetSignal) else self.signal(use.signal)
-        silence = np.nan if use.missing is None else use.missing
-        return silence if column is None else _filled(column, silence)
+        return _valued(column, use)
+
+    def slack(self, signal: Signal) -> float:
+        """How far the signal's column may be from what the oracle reads; not at all, where it is exact."""
+        off = self._off(signal)
+        return 0.0 if signal.curve.exact and off == 0.0 else ROUNDING + off
+
+    def score_slack(self, profile: Profile) -> float:
+        """How far a score may be off, rounding and the error of similarities together."""
+        terms = sum(term.weight * self._off(term.signal) for term in profile.terms)
+        factors = sum((1.0 - factor.floor) * self._off(factor.signal) for factor in profile.factors)
+        return ROUNDING + terms + factors
+
+    def _off(self, signal: Signal | SetSignal) -> float:
+        """How far the signal can be off because similarities are; no signal moves faster than they do."""
+        if isinstance(signal, SetSignal) or "similarity" not in signal.quantity.fields:
+            return 0.0
+        return self._error
+
+    def worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
+        """Whether every part of these rows' sums is 0, and the score with it; by columns that are exact."""
+        nothing = np.ones(len(rows), dtype=np.bool_)
+        for term in profile.terms:
+            if term.weight == 0.0:
+                continue
+            if isinstance(term.signal, SetSignal) or not term.signal.curve.exact:
+                return np.zeros(len(rows), dtype=np.bool_)
+            column = self.signal(term.signal)
+            nothing &= term.weight * _valued(None if column is None else column[rows], term) == 0.0
+        return nothing
+
+    def settled(self, signal: Signal, rows: Rows) -> Floats:
+        """What the oracle reads of these rows, NaN without evidence; it is asked where the column may be off."""
+        values: Floats = self.values(signal)[rows]
+        unsure = np.flatnonzero(self.unsure(signal, rows))
+        asked = self.candidates(rows[unsure])
+        values[unsure] = np.array([read(signal, one, self.at) for one in asked], dtype=np.float64)
+        return values
+
+    def unsure(self, signal: Signal, rows: Rows) -> NDArray[np.bool_]:
+        """Whether the column may be off.
+
+        A similarity that is off does no harm where it is held at 0 or 1, nor where the signal is 1 even with the least
+        similarity, for there is no more.
+        """
+        if not signal.curve.exact:
+            return np.ones(len(rows), dtype=np.bool_)
+        error = self._off(signal)
+        if error == 0.0:
+            return np.zeros(len(rows), dtype=np.bool_)
+        near = self.table.numbers["similarity"]
+        similarities = near[self.in_table(rows)]
+        held = (similarities <= -error) | (similarities >= 1.0 + error) | np.isnan(similarities)
+        return ~held & (self._supposing(np.broadcast_to(-1.0, near.shape), signal, rows) < 1.0)
+
+    def possible(self, signal: Signal, rows: Rows) -> tuple[Floats, Floats]:
+        """The least and the most that the oracle may read of these rows: it never falls as the similarity rises."""
+        if self._off(signal) == 0.0:
+            values, slack = self.values(signal)[rows], self.slack(signal)
+            return values - slack, values + slack
+        near = self.table.numbers["similarity"]
+        least = self._supposing(near - self._error, signal, rows) - ROUNDING
+        return least, self._supposing(near + self._error, signal, rows) + ROUNDING
+
+    def _supposing(self, similarity: Floats, signal: Signal, rows: Rows) -> Floats:
+        """What the signal would say of these rows if the table's similarities were others."""
+        other = Columns(self.table.with_evidence(similarity=similarity), self.at, self.in_table(rows))
+        return other.values(signal)
 
 
 def pick(column: Floats, rows: Rows) -> Floats:
@@ -63,9 +242,9 @@ def pick(column: Floats, rows: Rows) -> Floats:
     return column if len(rows) == len(column) else column[rows]
 
 
-def date_column(clock: Clock, table: Table) -> Floats | None:
+def date_column(clock: Clock, columns: Columns) -> Floats | None:
     """The date each row goes by, NaN where it has none; `None` if no row has one."""
-    groups = [_latest(group, table) for group in DATES[clock]]
+    groups = [_latest(group, columns) for group in DATES[clock]]
     known = [group for group in groups if group is not None]
     if not known:
         return None
@@ -93,20 +272,21 @@ BLOCKS_PER_PLACE = 16
 """More blocks than places, so that the bound is a good one; few enough that their best are found fast."""
 
 
-def _quantity(quantity: Quantity, table: Table, at: datetime) -> Floats | None:
+def _quantity(quantity: Quantity, columns: Columns) -> Floats | None:
     match quantity:
         case Stated(field):
-            return table.numbers.get(field)
+            return columns.number(field)
         case Age(clock):
-            dates = date_column(clock, table)
-            return None if dates is None else _days(dates, at)
+            dates = date_column(clock, columns)
+            return None if dates is None else _days(dates, columns.at)
         case Fused(rule):
-            return _fuse(rule, table)
+            return _fuse(rule, columns)
         case Priority(priorities, otherwise):
-            if table.kinds is None:
+            kinds = columns.kinds()
+            if kinds is None:
                 return None
             worth = np.array([*(priorities.get(kind, otherwise) for kind in KINDS), np.nan])
-            return worth[table.kinds]
+            return worth[kinds]
         case _ as unknown:
             assert_never(unknown)
 
@@ -129,8 +309,8 @@ def _curve(curve: Curve, quantity: Floats) -> Floats:
             assert_never(unknown)
 
 
-def _latest(fields: Sequence[str], table: Table) -> Floats | None:
-    known = [table.dates[field] for field in fields if field in table.dates]
+def _latest(fields: Sequence[str], columns: Columns) -> Floats | None:
+    known = [column for field in fields if (column := columns.date(field)) is not None]
     if not known:
         return None
     latest = known[0]
@@ -146,33 +326,41 @@ def _days(dates: Floats, at: datetime) -> Floats:
     return np.maximum(days, 0.0, out=days)
 
 
-def _fuse(rule: Either, table: Table) -> Floats | None:
+def _fuse(rule: Either, columns: Columns) -> Floats | None:
     """The relevance of each row, by the oracle's operations in the oracle's order: equal to the bit."""
-    own = table.numbers.get("relevance")
-    arms = [table.numbers.get(arm) for arm in rule.arms]
-    if own is None and all(arm is None for arm in arms):
+    own = columns.number("relevance")
+    arms = {arm: columns.number(arm) for arm in rule.arms}
+    if own is None and all(arm is None for arm in arms.values()):
         return None
-    similarity = np.clip(_heard("similarity", table), 0.0, 1.0)
-    fused = similarity
+    fused, silent = _heard(arms["similarity"], columns)
+    fused = np.clip(fused, 0.0, 1.0)
     if rule.lexical_strength > 0:
-        miss = 1.0 - _heard("lexical", table)
-        doubt = miss
+        lexical, unmatched = _heard(arms["lexical"], columns)
+        miss = 1.0 - lexical
+        doubt = miss.copy()
         for _ in range(rule.lexical_strength - 1):
-            doubt = doubt * miss
-        fused = np.minimum(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
-    silent = np.logical_and.reduce([_silent(arm, table) for arm in arms])
+            doubt *= miss
+        np.subtract(1.0, doubt, out=doubt)
+        fused += np.multiply(1.0 - fused, doubt, out=doubt)
+        np.minimum(fused, 1.0, out=fused)
+        silent &= unmatched
     if silent.any():
-        fused = np.where(silent, np.nan, fused)
+        fused[silent] = np.nan
     return fused if own is None else np.where(np.isnan(own), fused, own)
 
 
-def _heard(arm: str, table: Table) -> Floats:
-    column = table.numbers.get(arm)
-    return np.zeros(len(table)) if column is None else _filled(column, 0.0)
+def _heard(arm: Floats | None, columns: Columns) -> tuple[Floats, NDArray[np.bool_]]:
+    """What an arm found, 0 where it found nothing, and where that is."""
+    if arm is None:
+        return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
+    silent = np.isnan(arm)
+    return np.where(silent, 0.0, arm) if silent.any() else arm, silent
 
 
-def _silent(arm: Floats | None, table: Table) -> NDArray[np.bool_]:
-    return np.ones(len(table), dtype=np.bool_) if arm is None else np.isnan(arm)
+def _valued(column: Floats | None, use: Term | Factor) -> Floats | float:
+    """The column with what its silence is worth."""
+    silence = np.nan if use.missing is None else use.missing
+    return silence if column is None else _filled(column, silence)
 
 
 def _filled(column: Floats, silence: float) -> Floats:

@@ -1,6 +1,6 @@
-"""rank(): the ranking without any store, for whoever brings the candidates."""
+"""The ranking without any store, and the reasons, for whoever brings the candidates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from recollect.ranking.parse import Document, override
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
 from recollect.ranking.result import Ranking
+from recollect.ranking.why import Why, why_ranked
 
 MANY = 2_000
 """From here on, columns find the best few sooner than the plain scorer finds them all."""
@@ -35,11 +36,37 @@ def rank(
     chosen = choose(profile, overrides)
     if limit is None or len(pool) < MANY:
         return scorer.rank(pool, chosen, at, limit=limit, asked=asked)
-    from recollect.ranking.selection import rank_table  # NumPy, only where there are many
-    from recollect.ranking.table import Table
+    from recollect.model.table import Table  # NumPy, only where there are many
+    from recollect.ranking.selection import rank_table
 
     table = Table.of(pool)
     return rank_table(table, chosen, at, limit=limit, asked=asked, fetch=lambda rows: [pool[row] for row in rows])
+
+
+def why(
+    id: str,
+    candidates: Sequence[Candidate],
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None = None,
+    asked: bool = False,
+) -> Why:
+    """Why the candidate of that id is in the best `limit`, or what kept it out."""
+    if len(candidates) < MANY:
+        return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
+    from recollect.model.table import Table  # NumPy, only where there are many
+    from recollect.ranking.standing import why_in_table
+
+    return why_in_table(
+        id,
+        Table.of(candidates),
+        profile,
+        at,
+        limit=limit,
+        asked=asked,
+        fetch=lambda rows: [candidates[row] for row in rows],
+    )
 
 
 def take_in(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:

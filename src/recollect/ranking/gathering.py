@@ -5,17 +5,18 @@ same evidence.
 """
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 
+from recollect.model.table import Floats, Rows
 from recollect.ranking.columns import Columns, date_column, largest, pick
 from recollect.ranking.profile import Profile
 from recollect.ranking.scorer import SetEvidence
 from recollect.ranking.set_signals import Given, Newest, SetSignal
-from recollect.ranking.table import Floats, Rows, Table
+from recollect.ranking.signals import Relevance
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ def gather_sets(columns: Columns, profile: Profile, rows: Rows) -> SetColumns:
     return {signal.name: _compute(signal, columns, profile, rows) for signal in profile.set_signals}
 
 
-def every_row(table: Table) -> Rows:
-    """All rows of the table."""
-    return np.arange(len(table))
+def every_row(of: Sized) -> Rows:
+    """All rows of a table, or of its columns."""
+    return np.arange(len(of))
 
 
 def evidence(sets: SetColumns, row: int) -> SetEvidence:
@@ -53,30 +54,37 @@ def _given(column: SetColumn, row: int) -> Given:
 def _compute(signal: SetSignal, columns: Columns, profile: Profile, rows: Rows) -> SetColumn:
     match signal:
         case Newest():
-            rivals = _most_relevant(columns.signal(profile.relevance), columns.table, rows, signal.among)
-            return _newest(signal, columns.table, rivals)
+            rivals = _most_relevant(columns, profile.relevance, rows, signal.among)
+            return _newest(signal, columns, rivals)
         case _ as unknown:
             assert_never(unknown)
 
 
-def _most_relevant(relevance: Floats | None, table: Table, rows: Rows, count: int) -> Rows:
-    """The most relevant of these rows, best first, ties by id; those without relevance are not among them."""
+def _most_relevant(columns: Columns, signal: Relevance, rows: Rows, count: int) -> Rows:
+    """The most relevant of these rows, best first, ties by id; those without relevance are not among them.
+
+    Where relevance is only near the truth, all that may be among them are settled first.
+    """
+    relevance = columns.signal(signal)
     if relevance is None:
         return np.array([], dtype=np.intp)
     here = pick(relevance, rows)
     unheard = np.isnan(here)
     if unheard.any():
         rows, here = rows[~unheard], here[~unheard]
-    near = rows[here >= largest(here, count)]
-    named = zip((-relevance[near]).tolist(), (table.ids[row] for row in near), near.tolist(), strict=True)
+    near = rows[here >= largest(here, count) - 2.0 * columns.slack(signal)]
+    least, most = columns.possible(signal, near)
+    near = near[most >= largest(least, count)]
+    true = columns.settled(signal, near)
+    named = zip((-true).tolist(), columns.ids(near), near.tolist(), strict=True)
     return np.array([row for *_, row in heapq.nsmallest(count, named)], dtype=np.intp)
 
 
-def _newest(signal: Newest, table: Table, rows: Rows) -> SetColumn:
-    values = np.ones(len(table))
+def _newest(signal: Newest, columns: Columns, rows: Rows) -> SetColumn:
+    values = np.ones(len(columns))
     notes: dict[int, str] = {}
-    rivals = table.take(rows)
-    dates = date_column(signal.clock, rivals)
+    rivals = columns.table.take(columns.in_table(rows))
+    dates = date_column(signal.clock, Columns(rivals, columns.at))
     if dates is None or rivals.vectors is None:
         values[rows] = np.nan
         return SetColumn(values, notes)

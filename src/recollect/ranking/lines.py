@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
-from recollect.errors import FieldError, remedy, show
+from recollect.errors import FieldError, ScopeError, remedy, show
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.memory import Kind, Memory, MemoryId, named
+from recollect.model.scope import Scope, a_scope
 
 
 def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
@@ -52,7 +53,7 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
     if record.get("id") is None:
         raise FieldError("is missing; every candidate has an id", field="id")
     values = {key: FIELDS[key](key, value) for key, value in record.items() if value is not None}
-    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned") if key in values}
+    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned", "scope") if key in values}
     if not shown:
         return Candidate(**values)
     return Candidate(**values, memory=_memory(values, shown))
@@ -106,18 +107,26 @@ def _refuse_key(key: object) -> NoReturn:
 def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
     """What a reader is shown, for a candidate that brings a text."""
     if "text" not in shown:
-        raise FieldError("is missing; a title or a pin belongs to a text", field="text")
+        raise FieldError("is missing; a title, a pin or a scope belongs to a text", field="text")
     if "created_at" not in values:
         raise FieldError("is missing; a text is shown with its date", field="created_at")
-    return Memory(id=values["id"], created_at=values["created_at"], kind=values.get("kind", Kind.OBSERVATION), **shown)
+    kind = values.get("kind", Kind.OBSERVATION)
+    return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **shown})
 
 
-def _kind(field: str, value: object) -> Kind:
+def _kind(field: str, value: str) -> Kind:
+    return named(field, limits.a_text(field, value), Kind)
+
+
+def _scope(field: str, value: str) -> Scope:
     try:
-        return Kind(limits.a_text(field, value))  # type: ignore[arg-type]
-    except ValueError as error:
-        raise FieldError(f"{show(value)} is no kind; known are {', '.join(Kind)}", field=field) from error
+        return a_scope(value)
+    except ScopeError as error:
+        raise FieldError(str(error), field=field) from error
 
+
+CALLER = Scope(("caller",))
+"""Whose memory it is that a candidate brings without saying."""
 
 FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
     "id": limits.an_id,
@@ -130,5 +139,6 @@ FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
     "text": limits.a_text,
     "title": limits.a_text,
     "pinned": limits.a_flag,
+    "scope": _scope,
 }
 """Every field of a written candidate, and how it is read."""

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from recollect.errors import ProfileError, show
@@ -83,6 +83,13 @@ class Profile:
     def uses(self) -> tuple[Term | Factor, ...]:
         """The terms and factors, which make the score."""
         return (*self.terms, *self.factors)
+
+    @property
+    def lenient(self) -> "Profile":
+        """The profile with nothing for any silence that it does not price: for what stands outside its gates."""
+        terms = tuple(replace(term, missing=term.missing or 0.0) for term in self.terms)
+        factors = tuple(replace(factor, missing=factor.missing or 0.0) for factor in self.factors)
+        return replace(self, terms=terms, factors=factors)
 
     def _check(self) -> None:
         if not NAME.fullmatch(self.name):

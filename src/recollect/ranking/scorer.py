@@ -81,9 +81,9 @@ def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> M
     """What the profile's set signals find among these candidates, for each of them."""
     if not profile.set_signals:
         return {}
+    from recollect.model.table import Table
     from recollect.ranking.columns import Columns  # NumPy, only where a set is looked at
     from recollect.ranking.gathering import every_row, evidence, gather_sets
-    from recollect.ranking.table import Table
 
     table = Table.of(candidates)
     sets = gather_sets(Columns(table, at), profile, every_row(table))

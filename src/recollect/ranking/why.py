@@ -9,7 +9,8 @@ from typing import assert_never
 from recollect.errors import NotFound
 from recollect.model import limits
 from recollect.model.candidate import Candidate
-from recollect.model.memory import MemoryId
+from recollect.model.eligibility import Barrier
+from recollect.model.memory import MemoryId, Status
 from recollect.ranking import scorer
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
 from recollect.ranking.explanation import Explanation
@@ -68,7 +69,15 @@ class Unpacked:
     smallest: bool = True
 
 
-Fate = Gated | BelowMinimum | Outranked | Unpacked | Ranked
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """It may not be recalled for this moment at all: its status, or the time it was known or held, is in the way."""
+
+    barrier: Barrier
+    status: Status
+
+
+Fate = Barred | Gated | BelowMinimum | Outranked | Unpacked | Ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +127,41 @@ def why_ranked(
     at = scorer.check(at, limit)
     candidate = next((one for one in candidates if one.id == id), None)
     if candidate is None:
-        raise NotFound(f"no candidate is called {id!r}")
+        raise not_there(id)
     ranking = scorer.rank(candidates, profile, at, asked=asked)
-    places = {one.id: place for place, one in enumerate(ranking, start=1)}
-    place = places.get(candidate.id)
+    place = next((place for place, one in enumerate(ranking, start=1) if one.id == id), None)
+    rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
+    given = scorer.gather(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
+    standing = Standing(candidate, given, place)
+    return tell(standing, profile, at, limit=limit, rival=lambda last: rival_in(ranking, candidate.id, last))
+
+
+def not_there(id: str) -> NotFound:
+    """What is said of an id that nobody brought."""
+    return NotFound(f"no candidate is called {id!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A candidate among all others: what set signals found for it, and its place if it passed and scored enough."""
+
+    candidate: Candidate
+    given: scorer.SetEvidence
+    place: int | None
+
+
+def tell(
+    standing: Standing,
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None,
+    rival: Callable[[int], Scored | None],
+) -> Why:
+    """What the standing comes to with so many places; `rival` gives the last one in if the candidate were not there."""
+    candidate, place = standing.candidate, standing.place
     gate = scorer.closed_gate(candidate, profile, at)
-    explanation = _explanation(candidate, candidates, profile, at)
+    explanation = _explanation(standing, profile, at)
     if gate is not None:
         fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least)
     elif place is None:
@@ -132,8 +170,17 @@ def why_ranked(
         fate = Outranked(place, limit)
     else:
         return Why(candidate, explanation, Ranked(place))
-    wanted = _Wanted(candidate.id, profile.min_score, _rival(ranking, candidate.id, limit))
+    wanted = _Wanted(candidate.id, profile.min_score, None if limit is None else rival(limit))
     return Why(candidate, explanation, fate, _changes(candidate, explanation, profile, at, wanted))
+
+
+def into_the_first(reason: Why, ranking: Ranking, limit: int) -> tuple[Change, ...]:
+    """What would have put the candidate among the first `limit` of a ranking that it is in; nothing if it is."""
+    if reason.id in [one.id for one in ranking[:limit]]:
+        return ()
+    profile, rival = ranking.scheme.profile, rival_in(ranking, reason.id, limit)
+    wanted = _Wanted(reason.id, profile.min_score, rival)
+    return _changes(reason.candidate, reason.explanation, profile, ranking.at, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +197,19 @@ class _Wanted:
         return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
 
 
-def _explanation(candidate: Candidate, candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Explanation:
-    """The candidate's explanation among those that passed the gates, itself included.
+def _explanation(standing: Standing, profile: Profile, at: datetime) -> Explanation:
+    """The candidate's explanation; behind a gate, silence that the profile does not price is worth nothing.
 
-    Behind a gate, silence that the profile does not price is worth nothing: there it was never asked.
+    There it was never asked.
     """
-    rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
-    given = scorer.gather(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
-    if scorer.closed_gate(candidate, profile, at) is not None:
-        terms = tuple(replace(term, missing=term.missing or 0.0) for term in profile.terms)
-        factors = tuple(replace(factor, missing=factor.missing or 0.0) for factor in profile.factors)
-        profile = replace(profile, terms=terms, factors=factors)
-    return scorer.explain(candidate, profile, at, given)
+    gated = scorer.closed_gate(standing.candidate, profile, at) is not None
+    return scorer.explain(standing.candidate, profile.lenient if gated else profile, at, standing.given)
 
 
-def _rival(ranking: Ranking, id: MemoryId, limit: int | None) -> Scored | None:
+def rival_in(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
     """The one whose place it would have to take, if the places are all taken."""
     others = [one for one in ranking if one.id != id]
-    return None if limit is None or len(others) < limit else others[limit - 1]
+    return None if len(others) < limit else others[limit - 1]
 
 
 def _changes(

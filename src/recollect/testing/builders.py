@@ -6,6 +6,7 @@ from typing import Any
 
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Memory, MemoryId
+from recollect.model.scope import Scope
 from recollect.ranking.explanation import Explanation, Part
 from recollect.ranking.profiles import built_in
 from recollect.ranking.result import Ranking, Scheme, Scored
@@ -13,10 +14,13 @@ from recollect.ranking.result import Ranking, Scheme, Scored
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 """The moment of every test that does not care."""
 
+SCOPE = Scope(("acme", "ana"))
+"""Whose memories they are, in every test that does not care."""
+
 
 def a_memory(id: str = "m", *, text: str = "deploys run on Fridays", **given: Any) -> Memory:
     """A memory that is valid, whatever the test gives; its age is zero at `NOW`."""
-    return Memory(id=MemoryId(id), text=text, **{"created_at": NOW, **given})
+    return Memory(id=MemoryId(id), text=text, **{"scope": SCOPE, "created_at": NOW, **given})
 
 
 def a_candidate(id: str = "m", *, age: timedelta | None = None, **given: Any) -> Candidate:

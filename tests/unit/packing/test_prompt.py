@@ -49,14 +49,19 @@ def memory_ids(text: str) -> bool:
     return True
 
 
+def can_be_kept(text: str) -> bool:
+    """Whether a memory may say it: no store keeps NUL or half a character."""
+    return bool(text.strip()) and "\0" not in text and text.encode(errors="ignore").decode() == text
+
+
 @st.composite
 def hostile_memories(draw: st.DrawFn) -> list[Memory]:
     names = draw(st.lists(HOSTILE.filter(memory_ids), max_size=5, unique=True))
     return [
         a_memory(
             name,
-            text=draw(HOSTILE.filter(lambda text: bool(text.strip()))),
-            title=draw(st.none() | HOSTILE.filter(bool)),
+            text=draw(HOSTILE.filter(can_be_kept)),
+            title=draw(st.none() | HOSTILE.filter(can_be_kept)),
             kind=draw(st.sampled_from(Kind)),
         )
         for name in names

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
-from recollect.packing.why import why
-from recollect.ranking.door import rank
-from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked
+from recollect.packing.why import why, why_packed
+from recollect.ranking.door import rank, take_in
+from recollect.ranking.profiles import built_in
+from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
 
 PROMPT = Prompt("0123456789abcdef", Estimate())
@@ -61,6 +64,46 @@ def test_a_question_that_found_nothing_is_passed_on() -> None:
     bare = [{key: value for key, value in one.items() if key != "similarity"} for one in POOL]
     ample: dict[str, Any] = {"budget": Budget(10_000), "prompt": PROMPT}
     assert why("a", bare, "search", NOW, asked=True, **ample).fate == Ranked(1)
+
+
+def test_a_ranking_and_a_reason_at_hand_are_told_on_without_ranking_again() -> None:
+    ranking = rank(POOL, "default", NOW)
+    pool = take_in(POOL)
+    for items in (1, 2):
+        budget = Budget(10_000, items=items)
+        for id in "abc":
+            reason = why_ranked(id, pool, built_in("default"), NOW)
+            expected = why(id, POOL, "default", NOW, budget=budget, prompt=PROMPT)
+            assert why_packed(reason, ranking, budget, PROMPT) == expected
+
+
+def test_a_reason_about_another_ranking_is_refused() -> None:
+    reason = why_ranked("b", take_in(POOL), built_in("default"), NOW)
+    with pytest.raises(InvalidInput, match="memory 'b' is ranked, but not in this ranking"):
+        why_packed(reason, rank(POOL, "default", NOW, limit=1), Budget(10_000), PROMPT)
+
+
+def test_a_pinned_memory_that_took_the_only_item_leaves_the_first_with_nothing_to_change() -> None:
+    pool = [{**POOL[0]}, {**POOL[1], "pinned": True}]
+    reason = why("a", pool, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
+    assert isinstance(reason.fate, Unpacked)
+    assert (reason.fate.reason, reason.changes) == ("items", ())
+
+
+@given(st.lists(st.tuples(*[st.floats(0.0, 1.0)] * 3), min_size=2, max_size=8), st.integers(1, 4), st.integers(0, 7))
+def test_what_would_have_put_it_among_the_items_is_what_would_have_with_so_many_places(
+    rows: list[tuple[float, ...]], items: int, chosen: int
+) -> None:
+    pool = [
+        {"id": f"m{n}", "text": "x", "created_at": NOW, "similarity": s, "importance": i, "usefulness": u}
+        for n, (s, i, u) in enumerate(rows)
+    ]
+    id = f"m{chosen % len(rows)}"
+    reason = why(id, pool, "default", NOW, budget=Budget(100_000, items=items), prompt=PROMPT)
+    if isinstance(reason.fate, Unpacked):
+        outranked = why(id, pool, "default", NOW, limit=items)
+        assert isinstance(outranked.fate, Outranked)
+        assert reason.changes == outranked.changes
 
 
 @pytest.mark.parametrize("counted", [0.25, -1, None, "3", float("nan"), True])

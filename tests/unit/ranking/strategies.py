@@ -1,16 +1,23 @@
 """Random candidates and random profiles, tame and hostile, for properties."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
+from recollect.model.table import Rows, Table
+from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.profiles import built_in
 from recollect.ranking.quantities import Clock
+from recollect.ranking.scorer import explain, gather, rank
 from recollect.ranking.set_signals import Newest, SetSignal
 from recollect.ranking.signals import (
     Confidence,
@@ -26,6 +33,7 @@ from recollect.ranking.signals import (
     Signal,
     Similarity,
     Usefulness,
+    read,
 )
 from recollect.testing import NOW
 
@@ -166,3 +174,74 @@ def profiles(draw: st.DrawFn) -> Profile:
         question=Question.OPTIONAL,
         min_score=draw(st.sampled_from([0.0, 0.0, 0.3]) | shares),
     )
+
+
+@st.composite
+def lined_up(draw: st.DrawFn, pool: list[Candidate], profile: Profile, at: datetime) -> Profile:
+    """The profile with its gates and its minimum where some candidates are, to the bit."""
+    if not pool:
+        return profile
+    chance = draw(st.randoms(use_true_random=False))
+    gates = []
+    for gate in profile.gates:
+        value = read(gate.signal, chance.choice(pool), at)
+        gates.append(gate if value is None else replace(gate, at_least=value))
+    given = gather(pool, profile, at)
+    one = chance.choice(pool)
+    score = explain(one, profile, at, given.get(one.id, {})).score
+    return replace(profile, gates=tuple(gates), min_score=chance.choice([profile.min_score, score]))
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """Candidates as a store has them: similarities that are off by at most an error, and true ones for the asking."""
+
+    pool: list[Candidate]
+    table: Table
+    rows: Rows
+
+    def fetch(self, rows: Sequence[int]) -> list[Candidate]:
+        return [self.pool[row] for row in rows]
+
+    @property
+    def eligible(self) -> list[Candidate]:
+        return [self.pool[row] for row in self.rows]
+
+
+@st.composite
+def blurred(draw: st.DrawFn, pools: st.SearchStrategy[list[Candidate]]) -> Blurred:
+    """Some of which only a few rows are looked at, some known exactly, some far from it."""
+    pool = draw(pools)
+    chance = draw(st.randoms(use_true_random=False))
+    error = chance.choice([0.0, 1e-6, 1e-3, 0.05])
+    table = Table.of(pool)
+    noise = [chance.choice([-error, error, 0.0, chance.uniform(-error, error)]) for _ in pool]
+    similarity = table.numbers["similarity"] + np.array(noise)
+    kept = chance.choice([1.0, 0.7, 0.2])
+    rows = np.array([row for row in range(len(pool)) if chance.random() < kept], dtype=np.intp)
+    return Blurred(pool, table.with_evidence(similarity=similarity, similarity_error=error), rows)
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> tuple[Blurred, Profile]:
+    """Candidates whose similarities are nearer to each other than they are known, and lines right among them."""
+    chance = draw(st.randoms(use_true_random=False))
+    error = chance.choice([1e-6, 1e-3, 0.05])
+    pool = [
+        Candidate(
+            id=MemoryId(f"m{chance.randrange(10**6)}-{number}"),
+            similarity=chance.choice([0.5, 0.5, 0.8]) + error * chance.randint(-3, 3) / 3,
+            importance=chance.choice([0.5, 0.5 + error]),
+            vector=chance.choice([(1.0, 0.0), (0.0, 1.0)]),
+            created_at=NOW - timedelta(days=chance.randint(0, 3)),
+        )
+        for number in range(12)
+    ]
+    similarity = [(one.similarity or 0.0) + chance.choice([-error, 0.0, error]) for one in pool]
+    table = Table.of(pool).with_evidence(similarity=np.array(similarity), similarity_error=error)
+    newest = {"among": chance.randint(2, 6)}
+    profile = override(built_in("default"), {"factors": {"newest": newest}, "gates": {"relevance": 0.5}})
+    if chance.random() < 0.5:
+        score = chance.choice(list(rank(pool, override(profile, {"gates": None}), NOW))).score
+        profile = override(profile, {"min_score": float(score)})
+    return Blurred(pool, table, np.arange(12)), profile

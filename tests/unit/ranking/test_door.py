@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from recollect.errors import FieldError, NotFound, ProfileError
-from recollect.ranking.door import MANY, rank
+from recollect.ranking.door import MANY, rank, why
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank as oracle
+from recollect.ranking.why import why_ranked
 from recollect.testing import NOW, a_candidate, a_memory
 
 
@@ -49,3 +50,13 @@ def test_few_or_many_the_ranking_is_the_same_and_keeps_the_memories(count: int) 
     assert all(one.memory.id == one.id for one in ranking)
     bare = [replace(one, similarity=None) for one in pool]
     assert len(rank(bare, "search", NOW, limit=5, asked=True)) == 5
+
+
+@pytest.mark.parametrize("count", [MANY - 1, MANY])
+def test_few_or_many_the_reasons_are_the_same_and_keep_the_memories(count: int) -> None:
+    pool = [a_candidate(memory=a_memory(f"m{n}"), similarity=(n * 37 % 1000) / 1000) for n in range(count)]
+    profile = built_in("three-signal")
+    reason = why("m7", pool, profile, NOW, limit=5, asked=True)
+    assert reason == why_ranked("m7", pool, profile, NOW, limit=5)
+    assert reason.candidate is pool[7]
+    assert why("m7", pool, profile, NOW) == why_ranked("m7", pool, profile, NOW)

@@ -10,6 +10,7 @@ from hypothesis import given
 
 from recollect.errors import FieldError, ProfileError
 from recollect.model.candidate import Candidate
+from recollect.model.table import Table
 from recollect.ranking.columns import Columns
 from recollect.ranking.gathering import every_row, evidence, gather_sets
 from recollect.ranking.parse import override
@@ -19,7 +20,6 @@ from recollect.ranking.quantities import Clock, date
 from recollect.ranking.scorer import gather, rank
 from recollect.ranking.set_signals import Given, Newest
 from recollect.ranking.signals import Relevance, read
-from recollect.ranking.table import Table
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates
 

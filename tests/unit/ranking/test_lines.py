@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from recollect.errors import FieldError
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, Memory, MemoryId
-from recollect.ranking.lines import FIELDS, read_candidate, read_lines, read_moment
+from recollect.model.scope import Scope
+from recollect.ranking.lines import CALLER, FIELDS, read_candidate, read_lines, read_moment
 from recollect.testing import a_candidate
 
 WHOLE: dict[str, Any] = {
@@ -34,6 +35,7 @@ WHOLE: dict[str, Any] = {
     "text": "Ana prefers window seats",
     "title": "Seats",
     "pinned": True,
+    "scope": "acme/ana",
 }
 
 
@@ -64,6 +66,7 @@ def test_every_field_that_is_written_is_read() -> None:
             vector=(1.0, 0.5),
             memory=Memory(
                 id=MemoryId("m-1"),
+                scope=Scope.parse("acme/ana"),
                 text="Ana prefers window seats",
                 created_at=midnight,
                 kind=Kind.FACT,
@@ -78,10 +81,16 @@ def test_null_is_unknown_and_blank_lines_and_a_byte_order_mark_are_nothing() -> 
     assert read_lines([b"\xef\xbb\xbf" + line(importance=None) + b"\r\n", b"\n", b"  \n"]) == [a_candidate("m")]
 
 
-def test_a_text_without_a_kind_is_an_observation() -> None:
+def test_a_text_without_a_kind_is_an_observation_and_without_a_scope_the_callers() -> None:
     (one,) = read_lines([line(text="x", created_at="2026-01-01T00:00:00Z")])
     assert one.memory is not None
     assert (one.kind, one.memory.kind, one.memory.pinned) == (None, Kind.OBSERVATION, False)
+    assert one.memory.scope == CALLER
+
+
+def test_a_scope_that_names_nothing_is_refused_with_its_line() -> None:
+    with pytest.raises(FieldError, match="line 1, field 'scope': the part '' of a scope"):
+        read_lines([line(text="x", created_at="2026-01-01T00:00:00Z", scope="acme//ana")])
 
 
 def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
@@ -118,7 +127,7 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (line(zzz=0.5), "line 2, field 'zzz': no field is called so; known are id, kind"),
         (line(**{"k" * 200: 0.5}), "line 2, field 'k+\\.\\.\\.k+'"),
         (line(kind="idea"), "line 2, field 'kind': 'idea' is no kind; known are profile, preference"),
-        (line(kind=3), "line 2, field 'kind': 3 is no kind"),
+        (line(kind=3), "line 2, field 'kind': 3 is no text"),
         (line(similarity="0.5"), "line 2, field 'similarity': '0.5' is no number"),
         (line(similarity=True), "line 2, field 'similarity': True is no number"),
         (line(similarity=1.01), "line 2, field 'similarity': 1.01 is not a cosine"),
@@ -151,9 +160,9 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (line(vector=0.5), "line 2, field 'vector': 0.5 is no list of numbers"),
         (line(vector=["x"]), "line 2, field 'vector': 'x' is no number"),
         (line(text=3), "line 2, field 'text': 3 is no text"),
-        (line(text="  ", created_at="2026-01-01T00:00:00Z"), "line 2, field 'text': memory 'm' has no text"),
+        (line(text="  ", created_at="2026-01-01T00:00:00Z"), "line 2, field 'text': is blank"),
         (line(text="x"), "line 2, field 'created_at': is missing; a text is shown with its date"),
-        (line(title="x"), "line 2, field 'text': is missing; a title or a pin belongs to a text"),
+        (line(title="x"), "line 2, field 'text': is missing; a title, a pin or a scope belongs to a text"),
         (line(pinned="yes"), "line 2, field 'pinned': 'yes' is neither true nor false"),
     ],
 )

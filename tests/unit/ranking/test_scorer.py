@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError, InvalidInput, SignalMissing
 from recollect.model.candidate import Candidate
+from recollect.model.table import Table
 from recollect.ranking.explanation import Explanation, Part, Scale
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
@@ -19,7 +20,6 @@ from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import rank_table
 from recollect.ranking.signals import Confidence, Importance, Salience, Similarity
-from recollect.ranking.table import Table
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments, profiles, shares
 

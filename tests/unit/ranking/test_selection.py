@@ -1,7 +1,8 @@
 """Columns select, the oracle's numbers are the output: the same ranking to the last bit."""
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
@@ -13,16 +14,27 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput, SignalMissing
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.ranking.columns import largest
+from recollect.model.table import Table
+from recollect.ranking.columns import ROUNDING, largest
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
-from recollect.ranking.selection import ROUNDING, _contenders, rank_table
+from recollect.ranking.selection import _contenders, rank_table
 from recollect.ranking.signals import Importance, Recency, Similarity
-from recollect.ranking.table import Table
 from recollect.testing import NOW, a_candidate
-from tests.unit.ranking.strategies import candidates, moments, near, profiles, shares, varied
+from tests.unit.ranking.strategies import (
+    Blurred,
+    blurred,
+    candidates,
+    crowded,
+    lined_up,
+    moments,
+    near,
+    profiles,
+    shares,
+    varied,
+)
 
 WORTH = Profile(name="worth", version="1", about="A test.", terms=(Term(Importance(), 1.0, 0.5),))
 
@@ -50,27 +62,37 @@ def test_columns_and_oracle_agree_on_every_built_in_profile(
     assert facts(rank_table(Table.of(pool), built_in(name), at, limit=limit, asked=asked)) == facts(oracle)
 
 
-@given(varied(), profiles(), st.integers(1, 12), st.sampled_from([1e-6, 1e-3, 0.05]), st.randoms(use_true_random=False))
-def test_similarities_known_only_to_within_an_error_still_give_the_exact_ranking(
-    pool: list[Candidate], profile: Profile, limit: int, error: float, chance: Random
+@given(blurred(candidates()), profiles(), near | moments, st.integers(1, 12), st.data())
+def test_rows_whose_similarities_are_known_to_within_an_error_rank_as_the_oracle_ranks_their_true_candidates(
+    known: Blurred, profile: Profile, at: datetime, limit: int, data: st.DataObject
 ) -> None:
-    if profile.set_signals:
-        profile = replace(profile, terms=(Term(Similarity(), 1.0, 0.0),), factors=(), gates=())
-    found = rank_table(
-        blurred(pool, error, [chance.uniform(-error, error) for _ in pool]),
-        profile,
-        NOW,
-        limit=limit,
-        fetch=lambda rows: [pool[row] for row in rows],
-    )
-    assert facts(found) == facts(rank(pool, profile, NOW, limit=limit))
+    profile = data.draw(lined_up(known.eligible, profile, at))
+    found = rank_table(known.table, profile, at, limit=limit, fetch=known.fetch, rows=known.rows)
+    assert facts(found) == facts(rank(known.eligible, profile, at, limit=limit))
 
 
-def blurred(pool: list[Candidate], error: float, noise: list[float]) -> Table:
+@given(blurred(candidates()), near | moments, st.sampled_from(sorted(BUILT_IN)), st.integers(1, 12), st.data())
+def test_so_they_do_for_every_built_in_profile(
+    known: Blurred, at: datetime, name: str, limit: int, data: st.DataObject
+) -> None:
+    asked, profile = name != "session", data.draw(lined_up(known.eligible, built_in(name), at))
+    found = rank_table(known.table, profile, at, limit=limit, asked=asked, fetch=known.fetch, rows=known.rows)
+    assert facts(found) == facts(rank(known.eligible, profile, at, limit=limit, asked=asked))
+
+
+@given(crowded(), st.integers(1, 12))
+def test_gates_rivals_minimum_and_last_place_are_true_although_all_candidates_are_too_close_to_tell(
+    crowd: tuple[Blurred, Profile], limit: int
+) -> None:
+    known, profile = crowd
+    found = rank_table(known.table, profile, NOW, limit=limit, fetch=known.fetch)
+    assert facts(found) == facts(rank(known.pool, profile, NOW, limit=limit))
+
+
+def roughly(pool: list[Candidate], error: float, noise: list[float]) -> Table:
     """The candidates with similarities that are off by the noise, which is at most the error."""
     table = Table.of(pool)
-    similarity = np.clip(table.numbers["similarity"] + np.array(noise), -1.0, 1.0)
-    return replace(table, numbers={**table.numbers, "similarity": similarity}, similarity_error=error)
+    return table.with_evidence(similarity=table.numbers["similarity"] + np.array(noise), similarity_error=error)
 
 
 CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
@@ -100,13 +122,13 @@ CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
 )
 @pytest.mark.parametrize("limit", [1, 2])
 def test_an_error_that_turns_two_around_is_settled_by_the_true_similarities(profile: Profile, limit: int) -> None:
-    turned = blurred(CLOSE, 0.05, [-0.04, 0.02])
+    turned = roughly(CLOSE, 0.05, [-0.04, 0.02])
     found = rank_table(turned, profile, NOW, limit=limit, fetch=lambda rows: [CLOSE[row] for row in rows])
     assert facts(found) == facts(rank(CLOSE, profile, NOW, limit=limit))
 
 
 def test_similarities_that_look_alike_and_are_not_are_not_taken_for_equal() -> None:
-    alike = blurred(CLOSE, 0.05, [-0.01, 0.01])
+    alike = roughly(CLOSE, 0.05, [-0.01, 0.01])
     found = rank_table(alike, built_in("salience"), NOW, limit=2, fetch=lambda rows: [CLOSE[row] for row in rows])
     assert facts(found) == facts(rank(CLOSE, built_in("salience"), NOW, limit=2))
 
@@ -148,6 +170,42 @@ def test_a_fetch_that_brings_too_few_is_refused() -> None:
         rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=2, fetch=lambda _: [])
 
 
+@pytest.mark.parametrize(
+    ("column", "brought", "complaint"),
+    [
+        (0.5, 0.6, r"brought the similarity 0\.6 for 'a', where the table has 0\.5, which is off by 0\.01 at most"),
+        (0.5, None, r"brought the similarity nan for 'a', where the table has 0\.5"),
+        (None, 0.5, r"brought the similarity 0\.5 for 'a', where the table has nan"),
+    ],
+)
+def test_a_fetch_that_contradicts_the_table_is_refused(
+    column: float | None, brought: float | None, complaint: str
+) -> None:
+    table = replace(Table.of([a_candidate("a", similarity=column)]), similarity_error=0.01)
+    with pytest.raises(InvalidInput, match=complaint):
+        rank_table(
+            table,
+            built_in("salience"),
+            NOW,
+            limit=1,
+            asked=True,
+            fetch=lambda _: [a_candidate("a", similarity=brought)],
+        )
+    bare = Table(ids=[MemoryId("a")])
+    with pytest.raises(InvalidInput, match=r"brought the similarity 0\.5"):
+        rank_table(
+            bare, built_in("search"), NOW, limit=1, asked=True, fetch=lambda _: [a_candidate("a", similarity=0.5)]
+        )
+
+
+def test_a_fetch_that_knows_what_the_table_lacks_is_refused() -> None:
+    strict = Profile(name="strict", version="1", about="No guesses.", terms=(Term(Importance(), 1.0, missing=None),))
+    with pytest.raises(InvalidInput, match="`fetch` brought evidence for 'a' that the table does not have"):
+        rank_table(
+            Table.of([a_candidate("a")]), strict, NOW, limit=1, fetch=lambda _: [a_candidate("a", importance=0.5)]
+        )
+
+
 def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
     tried: Counter[str] = Counter()
 
@@ -172,25 +230,99 @@ def test_rough_similarities_need_someone_who_knows_the_true_ones() -> None:
         rank_table(table, built_in("salience"), NOW, limit=1)
 
 
-def test_set_signals_need_true_similarities_of_everyone() -> None:
-    table = replace(Table.of([a_candidate(similarity=0.5)]), similarity_error=0.01)
-    with pytest.raises(InvalidInput, match="without set signals"):
-        rank_table(table, built_in("default"), NOW, limit=1, fetch=lambda _: [])
+@dataclass
+class Counting:
+    """Brings the true candidates, and remembers the rows it was asked for."""
+
+    pool: list[Candidate]
+    asked: list[int] = field(default_factory=list[int])
+
+    def __call__(self, rows: Sequence[int]) -> list[Candidate]:
+        self.asked.extend(rows)
+        return [self.pool[row] for row in rows]
+
+
+def test_nobody_is_fetched_twice_and_nothing_if_there_is_nothing_to_fetch() -> None:
+    pool = [a_candidate(f"{n:03}", similarity=n / 200, vector=(1.0, n / 10), age=timedelta(days=n)) for n in range(200)]
+    fetch = Counting(pool)
+    rank_table(roughly(pool, 1e-3, [0.0] * 200), built_in("default"), NOW, limit=20, fetch=fetch)
+    assert len(fetch.asked) == len(set(fetch.asked))
+    nothing = Counting([])
+    rank_table(Table(ids=[]), built_in("default"), NOW, limit=20, fetch=nothing)
+    assert nothing.asked == []
+
+
+def test_a_word_that_all_have_makes_all_of_them_relevant_without_anyone_being_asked() -> None:
+    pool = [a_candidate(f"{n:03}", similarity=n / 400, lexical=1.0, age=timedelta(days=n)) for n in range(300)]
+    fetch = Counting(pool)
+    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), built_in("default"), NOW, limit=3, fetch=fetch)
+    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=3))
+    assert len(fetch.asked) == 3
+
+
+def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None:
+    pool = [
+        a_candidate(f"{n:03}", similarity=0.5, lexical=1.0 - (n + 1) / 30_000, age=timedelta(days=n))
+        for n in range(300)
+    ]
+    fetch = Counting(pool)
+    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), built_in("default"), NOW, limit=3, fetch=fetch)
+    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=3))
+    assert len(fetch.asked) < 40
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_a_thousand_that_score_alike_whatever_their_similarity_are_asked_about_once(error: float) -> None:
+    pool = [a_candidate(f"{n:04}", similarity=n / 999, lexical=1.0, created_at=NOW) for n in reversed(range(1000))]
+    fetch = Counting(pool)
+    found = rank_table(roughly(pool, error, [0.0] * 1000), built_in("default"), NOW, limit=5, fetch=fetch)
+    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=5))
+    assert len(fetch.asked) <= 7
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_a_thousand_that_are_worth_nothing_are_not_asked_about_one_by_one(error: float) -> None:
+    pool = [a_candidate(f"{n:04}", similarity=-n / 999, salience=n / 999, served=n) for n in reversed(range(1000))]
+    fetch = Counting(pool)
+    found = rank_table(roughly(pool, error, [0.0] * 1000), built_in("salience"), NOW, limit=5, fetch=fetch)
+    assert facts(found) == facts(rank(pool, built_in("salience"), NOW, limit=5))
+    assert len(fetch.asked) <= 8
+
+
+def test_what_is_worth_nothing_only_by_an_error_is_asked_about() -> None:
+    pool = [a_candidate("a", similarity=0.0004), a_candidate("b", similarity=0.0006)]
+    found = rank_table(roughly(pool, 0.001, [-0.001, -0.001]), built_in("salience"), NOW, limit=1, fetch=Counting(pool))
+    assert facts(found) == facts(rank(pool, built_in("salience"), NOW, limit=1))
+
+
+def test_weights_that_add_up_to_a_hair_more_than_1_tie_at_1_as_in_the_oracle() -> None:
+    terms = (Term(Importance(), 0.5 + 9e-10, 0.5), Term(Similarity(), 0.5, 0.0))
+    profile = Profile(name="p", version="1", about="A test.", terms=terms)
+    pool = [a_candidate("b", importance=1.0, similarity=1.0), a_candidate("a", importance=1.0, similarity=1.0 - 5e-10)]
+    assert facts(rank_table(Table.of(pool), profile, NOW, limit=1)) == facts(rank(pool, profile, NOW, limit=1))
+
+
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [2], [0, 2]])
+def test_rows_that_are_not_in_order_or_not_there_are_refused(rows: list[int]) -> None:
+    with pytest.raises(InvalidInput, match="`rows` are not rows of a table of 2, in order and each once"):
+        rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=1, rows=np.array(rows, dtype=np.intp))
+
+
+def test_rows_without_evidence_are_rows_without_a_question_whatever_the_others_have() -> None:
+    table = Table.of([*CLOSE, a_candidate("c")])
+    with pytest.raises(SignalMissing, match="needs a question"):
+        rank_table(table, built_in("salience"), NOW, limit=1, rows=np.array([2]))
+    assert len(rank_table(table, built_in("salience"), NOW, limit=1, rows=np.array([2]), asked=True)) == 1
+    assert len(rank_table(table, built_in("salience"), NOW, limit=1, rows=np.array([], dtype=np.intp))) == 0
 
 
 def test_a_thousand_equal_candidates_are_ordered_by_id_and_asked_about_once() -> None:
     pool = [a_candidate(f"{n:04}", similarity=0.5, importance=0.5) for n in reversed(range(1000))]
-    fetched: list[int] = []
-
-    def fetch(rows: object) -> list[Candidate]:
-        assert isinstance(rows, list)
-        fetched.extend(rows)
-        return [pool[row] for row in rows]
-
+    fetch = Counting(pool)
     found = rank_table(Table.of(pool), built_in("salience"), NOW, limit=3, fetch=fetch)
     assert [one.id for one in found] == ["0000", "0001", "0002"]
     assert found.excluded == {"limit": 997}
-    assert len(fetched) <= 4
+    assert len(fetch.asked) <= 4
 
 
 def test_evidence_a_profile_insists_on_is_missed_by_name_in_columns_too() -> None:
