@@ -1,0 +1,84 @@
+"""A cache around an embedder: remembers vectors by model, purpose and text."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+
+from recollect.errors import InvalidInput, ProviderError, show
+from recollect.ports import Embedder, Purpose
+from recollect.providers.texts import clean
+from recollect.providers.vectors import Vectors
+
+SIZE = 4096
+"""How many vectors are remembered: 6 MB of 384 dimensions."""
+
+
+class Cached:
+    """The same embedder, which asks only for what it does not remember, at most once per call.
+
+    Remembers the `size` vectors used last; texts are not kept, only their digests. Two threads that ask for the same
+    new text at the same time may both have it embedded.
+    """
+
+    def __init__(self, embedder: Embedder, size: int = SIZE) -> None:
+        if type(size) is not int or size < 1:
+            raise InvalidInput(f"size is {show(size)}; give a whole number of at least 1")
+        self._embedder = embedder
+        self._size = size
+        self._lock = Lock()
+        self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"Cached({self._embedder!r}, size={self._size})"
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """A row of numbers for each text, in their order."""
+        texts = clean(texts)
+        keys = [self._key(text, purpose) for text in texts]
+        found, known = self._recall(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            rows = self._embedder.embed(list(missing.values()), purpose)
+            if rows.shape != (len(missing), self.dimensions):
+                raise ProviderError(f"{self.name} gave an array of {rows.shape} for {len(missing)} texts")
+            new = dict(zip(missing, rows.astype(np.float32), strict=True))
+            self._remember(new, known)
+            found |= new
+        return np.array([found[key] for key in keys], dtype=np.float32).reshape(len(keys), self.dimensions)
+
+    def forget(self) -> None:
+        """Remember nothing, not even what is being embedded at this moment."""
+        with self._lock:
+            self._known = OrderedDict()
+
+    def _recall(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], object]:
+        """What is known of these, and where it is known from: another place, once all was forgotten."""
+        with self._lock:
+            found = {key: self._known[key] for key in keys if key in self._known}
+            for key in found:
+                self._known.move_to_end(key)
+            return found, self._known
+
+    def _remember(self, new: dict[bytes, Vectors], known: object) -> None:
+        with self._lock:
+            if self._known is not known:
+                return
+            for key, vector in new.items():
+                self._known[key] = vector.copy()  # a view would keep the whole batch alive
+                self._known.move_to_end(key)
+            while len(self._known) > self._size:
+                self._known.popitem(last=False)
+
+    def _key(self, text: str, purpose: Purpose) -> bytes:
+        return hashlib.sha256("\0".join((self.name, purpose, text)).encode()).digest()

@@ -1,0 +1,239 @@
+"""Endpoint: an address that takes JSON and gives JSON, asked with patience."""
+
+import json
+import random
+import re
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, IncompleteRead
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from recollect.errors import InvalidInput, ProviderBusy, ProviderError, show
+
+TIMEOUT = timedelta(seconds=30)
+"""How long one attempt may take, from connecting to the last byte of the answer."""
+
+LARGEST_ANSWER = 64 * 2**20
+"""How many bytes an answer may have: more than 64 vectors of 16,384 dimensions take, written out."""
+
+AT_ONCE = 2**16
+DOUBLINGS = 12
+"""How often a pause doubles, before it would be longer than anyone waits."""
+
+BUSY = {408, 425, 429, *range(500, 600)}
+"""The statuses after which the same request may succeed later."""
+
+REMEDIES = {
+    401: "check the key",
+    403: "check the key",
+    404: "check the address and the model",
+    413: "send shorter texts",
+}
+VISIBLE = re.compile("[!-~]+")
+
+
+def rest(pause: timedelta) -> None:
+    """Sleep that long and up to a quarter longer, so that not all who were sent away come back at once."""
+    time.sleep(pause.total_seconds() * random.uniform(1.0, 1.25))  # noqa: S311
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often a busy server is asked, and how long is waited between: `first`, then twice as long each time.
+
+    A server that names a pause gets it, unless that is longer than `longest`; then we give up at once. `wait` spends a
+    pause, and `clock` tells seconds that only go forward.
+    """
+
+    attempts: int = 4
+    first: timedelta = timedelta(seconds=0.5)
+    longest: timedelta = timedelta(seconds=20)
+    wait: Callable[[timedelta], None] = rest
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        if type(self.attempts) is not int or self.attempts < 1:
+            raise InvalidInput(f"attempts is {show(self.attempts)}; give a whole number of at least 1")
+        if not timedelta(0) <= self.first <= self.longest:
+            raise InvalidInput(f"the pauses go from {self.first} to {self.longest}; give two that are in order")
+
+    def after(self, attempt: int) -> timedelta:
+        """The pause after that attempt, where the server named none; the first attempt is 1."""
+        doubled: int = 2 ** min(attempt - 1, DOUBLINGS)
+        return min(self.first * doubled, self.longest)
+
+
+PATIENCE = Patience()
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Why this attempt came to nothing that a later one might not, and how long the server wants to be left alone."""
+
+    reason: str
+    pause: timedelta | None = None
+    cause: Exception | None = None
+
+
+class Endpoint:
+    """Posts JSON to an address. The key goes into a header and nowhere else: no message or repr shows it.
+
+    Redirects are not followed, and no proxy is used, so the key reaches the named host alone.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: timedelta = TIMEOUT,
+        patience: Patience = PATIENCE,
+    ) -> None:
+        parts = _address(url)
+        if key is not None and not VISIBLE.fullmatch(key):
+            raise InvalidInput("the key is empty, or has blanks or characters other than ASCII; give it as issued")
+        if timeout <= timedelta(0):
+            raise InvalidInput(f"timeout is {timeout}; give a duration above zero")
+        self._secure = parts.scheme == "https"
+        self._host, self._port = parts.hostname or "", parts.port
+        self._target = parts._replace(scheme="", netloc="").geturl()
+        self._shown = parts._replace(query="").geturl()
+        self._key = key
+        self._timeout = timeout.total_seconds()
+        self._patience = patience
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self._shown!r})"
+
+    def post(self, body: object) -> Any:
+        """What the server answers to that body; asked again, within patience, while it is busy or out of reach."""
+        content = json.dumps(body).encode()
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome = self._attempt(content)
+            if isinstance(outcome, bytes):
+                return self._parsed(outcome)
+            pause = outcome.pause if outcome.pause is not None else self._patience.after(attempt)
+            if attempt == self._patience.attempts or pause > self._patience.longest:
+                asked = "once" if attempt == 1 else f"{attempt} times"
+                wish = f" and wants {pause} of peace" if pause > self._patience.longest else ""
+                raise ProviderBusy(f"{self} {outcome.reason}{wish}; asked {asked}, try later") from outcome.cause
+            self._patience.wait(pause)
+
+    def _attempt(self, content: bytes) -> bytes | _Later:
+        """The body of a good answer, or why to try later; anything else is an error."""
+        deadline = self._patience.clock() + self._timeout
+        connection = self._connection()
+        try:
+            connection.request("POST", self._target, content, self._headers())
+            with connection.getresponse() as response:
+                body = self._body(response, deadline)
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, IncompleteRead) as error:
+            return _Later("broke off", cause=error)
+        except ssl.SSLError as error:
+            raise ProviderError(f"{self} cannot be trusted or does not speak TLS: {error}") from error
+        except OSError as error:
+            return _Later(f"cannot be reached ({str(error) or type(error).__name__})", cause=error)
+        except HTTPException:  # not shown, not even as a cause: what such a server says may be our own headers
+            raise ProviderError(f"{self} does not speak HTTP; is it the right address?") from None
+        finally:
+            connection.close()
+        return self._judged(response, body)
+
+    def _connection(self) -> HTTPConnection:
+        if self._secure:
+            return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=ssl.create_default_context())
+        return HTTPConnection(self._host, self._port, timeout=self._timeout)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "recollect"}
+        return headers if self._key is None else headers | {"Authorization": f"Bearer {self._key}"}
+
+    def _body(self, response: HTTPResponse, deadline: float) -> bytes:
+        """All of the answer, unless it is endless or slower than the deadline."""
+        content, part = bytearray(), b"unread"
+        while part:
+            if len(content) + (response.length or 0) > LARGEST_ANSWER:
+                raise ProviderError(f"{self} answers with more than {LARGEST_ANSWER} bytes; is it the right address?")
+            if self._patience.clock() > deadline:
+                raise TimeoutError("the answer did not end in time")
+            part = response.read1(AT_ONCE)
+            content += part
+        if response.length:
+            raise IncompleteRead(bytes(content), response.length)
+        return bytes(content)
+
+    def _judged(self, response: HTTPResponse, body: bytes) -> bytes | _Later:
+        status = response.status
+        if 200 <= status < 300:
+            return body
+        reason = f"answers {status}{self._words(body)}"
+        if status in BUSY:
+            return _Later(reason, pause=_named_pause(response.headers))
+        if 300 <= status < 400:
+            raise ProviderError(f"{self} answers {status}: it has moved; give the address it moved to")
+        raise ProviderError(f"{self} {reason}; {REMEDIES.get(status, 'the request was not understood')}")
+
+    def _words(self, body: bytes) -> str:
+        """What the server says about an error, in a few words and without the key, if it repeats it."""
+        try:
+            told = json.loads(body)
+        except (ValueError, RecursionError):
+            told = body.decode("utf-8", "replace")
+        match told:
+            case {"error": {"message": str(words)}} | {"error": str(words)} | {"message": str(words)}:
+                pass
+            case _:
+                words = told if isinstance(told, str) else ""
+        if self._key is not None:
+            words = words.replace(self._key, "…")
+        return f" ({show(words)})" if words else ""
+
+    def _parsed(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ProviderError(f"{self} answers with something that is not JSON; is it the right address?") from error
+
+
+def public(url: str) -> str:
+    """The address as a message may show it: without what comes before an @ or after a question mark."""
+    return show(re.sub("//[^/]*@", "//…@", url).partition("?")[0])
+
+
+def _address(url: str) -> SplitResult:
+    """The parts of an address that can be asked, and that has nothing secret in it."""
+    if not VISIBLE.fullmatch(url):
+        raise InvalidInput(f"the address {public(url)} is empty, or has blanks or characters other than ASCII")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise InvalidInput(f"{public(url)} is no address; give one such as https://host/v1") from error
+    if not known:
+        raise InvalidInput(f"{public(url)} is no address; give one such as https://host/v1")
+    if "@" in parts.netloc:
+        raise InvalidInput(f"the address {public(url)} has a name or password in it; give the key apart from it")
+    if parts.fragment:
+        raise InvalidInput(f"the address {public(url)} has a part after #, which is not sent; leave it out")
+    return parts
+
+
+def _named_pause(headers: HTTPMessage) -> timedelta | None:
+    """The pause in `Retry-After`, as seconds or as a date on the server's own clock; none if that is no pause."""
+    told = headers.get("Retry-After", "").strip()
+    if re.fullmatch("[0-9]{1,9}", told):
+        return timedelta(seconds=int(told))
+    try:
+        return max(parsedate_to_datetime(told) - parsedate_to_datetime(headers.get("Date", "")), timedelta(0))
+    except (TypeError, ValueError):
+        return None

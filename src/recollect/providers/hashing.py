@@ -1,0 +1,70 @@
+"""An embedder from nothing but hashing: deterministic, offline, and blind to meaning."""
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput, show
+from recollect.ports import Purpose
+from recollect.providers.texts import clean
+from recollect.providers.vectors import Vectors, unit
+
+WORD = re.compile(r"\w+")
+GRAM = 3
+"""How many characters of a word are looked at together, its edges among them."""
+
+GRAM_WEIGHT = 0.5
+"""What such characters count beside the whole word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """For tests and demonstrations: texts are near if they share words, or parts of words.
+
+    A text without words is hashed as a whole, so it is near to itself and to nothing else.
+    """
+
+    dimensions: int = 256
+
+    def __post_init__(self) -> None:
+        if type(self.dimensions) is not int or self.dimensions < 1:
+            raise InvalidInput(f"dimensions is {show(self.dimensions)}; give a whole number of at least 1")
+
+    @property
+    def name(self) -> str:
+        return f"hashing-{self.dimensions}"
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """A row of numbers for each text, in their order."""
+        rows = [self._row(text) for text in clean(texts)]
+        return unit(np.array(rows).reshape(len(rows), self.dimensions))
+
+    def _row(self, text: str) -> NDArray[np.float64]:
+        """The sum of the text's features: the hash of each gives its place and its sign."""
+        features = _features(text)
+        digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in features)
+        hashes = np.frombuffer(b"".join(digests), "<u8")
+        signs = np.where(hashes % 2 == 0, 1.0, -1.0)
+        places = (hashes // 2 % self.dimensions).astype(np.intp)
+        weights = signs * np.array(list(features.values()))
+        return np.bincount(places, weights, self.dimensions).astype(np.float64)
+
+
+def _features(text: str) -> dict[str, float]:
+    """Words and parts of words with their weights; a repeated one counts for less each time."""
+    words = Counter(WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    grams: Counter[str] = Counter()
+    for word, times in words.items():
+        edged = f"<{word}>"
+        for start in range(len(edged) - GRAM + 1):
+            grams[edged[start : start + GRAM]] += times
+    features = {f"word {word}": math.sqrt(times) for word, times in words.items()}
+    features |= {f"gram {gram}": GRAM_WEIGHT * math.sqrt(times) for gram, times in grams.items()}
+    return features or {f"text {text}": 1.0}

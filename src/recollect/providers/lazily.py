@@ -1,0 +1,22 @@
+"""Lazily: a value that is made when it is first needed."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Lazily(Generic[T]):
+    """Calls `make` once, however many threads ask; if it fails, the next one to ask tries again."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: list[T] = []
+
+    def __call__(self) -> T:
+        with self._lock:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]

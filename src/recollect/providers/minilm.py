@@ -1,0 +1,138 @@
+"""all-MiniLM-L6-v2 in this process: a small transformer in eight bits, on the processor."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from recollect.errors import ProviderError
+from recollect.ports import Purpose
+from recollect.providers import minilm_graph
+from recollect.providers.lazily import Lazily
+from recollect.providers.made import cache_folders, made
+from recollect.providers.parts import MINILM, WEIGHTS, WEIGHTS_TOKENS
+from recollect.providers.texts import clean
+from recollect.providers.vectors import Vectors, unit
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+NAME = "all-minilm-l6-v2-m8"
+DIMENSIONS = minilm_graph.WIDTH
+BATCH = 512
+"""How many tokens, padding included, go through the model at once; more is slower, for it leaves the caches."""
+
+MOST_CHARACTERS = 20_000
+"""How much of a text is looked at for its first tokens: several times what 256 tokens of prose take."""
+
+MOST_THREADS = 4
+QUIET = 3
+"""The level from which onnxruntime says something by itself: errors."""
+
+
+class MiniLM:
+    """Sentence vectors of 384 dimensions that know a paraphrase; of a text, the first 256 tokens are read.
+
+    The weights are those of the extra `minilm`. Their eight-bit form is made once, in half a second, and kept in
+    `cache` or else in the user's cache folder; it is loaded when it is first needed. A text without words has a
+    direction like any other, for the model reads the marks around it.
+    """
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def __init__(self, cache: Path | None = None) -> None:
+        MINILM.check()
+        self._model = Lazily(lambda: _load(cache_folders() if cache is None else [cache]))
+
+    def __repr__(self) -> str:
+        return "MiniLM()"
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """A row of numbers for each text, in their order."""
+        texts = clean(texts)
+        totals = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        if texts:
+            model = self._model()
+            tokens = [model.tokenizer.encode(text[:MOST_CHARACTERS]).ids for text in texts]
+            for batch in _batches([len(ids) for ids in tokens]):
+                totals[batch] = model.run([tokens[place] for place in batch])
+        return unit(totals)
+
+
+class _Session(Protocol):
+    """What we use of onnxruntime's session, which has no types of its own."""
+
+    def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What makes tokens of a text, and totals of tokens."""
+
+    tokenizer: "Tokenizer"
+    session: _Session
+
+    def run(self, tokens: Sequence[Sequence[int]]) -> Vectors:
+        """The totals of some texts, filled up to the longest of them; the filling does not count."""
+        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+        mask = np.zeros(ids.shape, dtype=np.float32)
+        for row, own in enumerate(tokens):
+            ids[row, : len(own)] = own
+            mask[row, : len(own)] = 1.0
+        totals: Vectors = self.session.run(["totals"], {"ids": ids, "mask": mask})[0]
+        return totals
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of texts of about the same length, as many as fit into a batch."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[place] > BATCH:
+            yield batch
+            batch = []
+        batch.append(place)
+    yield batch
+
+
+def _load(folders: Sequence[Path]) -> _Model:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer(WEIGHTS_TOKENS.read())
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(minilm_graph.LONGEST)
+    graph = made(f"{NAME}-{minilm_graph.VERSION}", lambda: minilm_graph.write(WEIGHTS.read()), folders)
+    return _Model(tokenizer, _session(graph))
+
+
+def _session(graph: bytes) -> _Session:
+    import onnxruntime  # type: ignore[import-untyped]
+
+    runtime: Any = onnxruntime
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = min(_processors(), MOST_THREADS)
+    options.inter_op_num_threads = 1
+    options.log_severity_level = QUIET
+    # Idle threads sleep, because the processors are also those of the program we are part of.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    state = runtime.capi.onnxruntime_pybind11_state
+    try:
+        session: _Session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except (
+        state.Fail,
+        state.InvalidGraph,
+        state.InvalidProtobuf,
+        state.NotImplemented,
+        state.RuntimeException,
+    ) as error:
+        version = runtime.__version__
+        raise ProviderError(f"onnxruntime {version} cannot run the graph of {NAME}; {MINILM.fix}") from error
+    return session
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

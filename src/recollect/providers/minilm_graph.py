@@ -1,0 +1,176 @@
+"""The graph of all-MiniLM-L6-v2, written from its weights in eight bits as an ONNX file."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.providers.tensors import tensors
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
+
+VERSION = 1
+"""Of what this module writes; to be raised with every change that changes a vector."""
+
+LAYERS = 6
+HEADS = 12
+WIDTH = 384
+LONGEST = 256
+"""How many tokens of a text are read: those the model was trained on."""
+
+EPSILON = 1e-12
+BLOCK = 32
+"""How many weights share a scale."""
+
+STEPS = 127
+"""How many steps of eight bits there are on either side of zero."""
+
+EIGHT_BIT_ACTIVATIONS = 4
+"""The operator's level at which it multiplies in eight bits; each row has its own scales, whatever the batch."""
+
+HIDDEN = -1e9
+"""What is added where there is no token: after the softmax, nothing is left of it."""
+
+Array = NDArray[Any]
+
+
+def write(weights: bytes) -> bytes:
+    """An ONNX file that takes `ids` and `mask` (texts × tokens) and gives `totals` (texts × 384).
+
+    A total is the sum of the last layer over a text's tokens, so it points where their mean does.
+    """
+    from onnx import TensorProto, helper
+
+    graph = _Graph(tensors(weights))
+    state = graph.embedding("ids")
+    hidden = graph.hidden("mask")
+    for layer in range(LAYERS):
+        state = graph.layer(f"encoder.layer.{layer}", state, hidden)
+    graph.total(state, "mask", "totals")
+
+    shape = ["texts", "tokens"]
+    made = helper.make_graph(
+        graph.nodes,
+        "all-MiniLM-L6-v2",
+        [
+            helper.make_tensor_value_info("ids", TensorProto.INT64, shape),
+            helper.make_tensor_value_info("mask", TensorProto.FLOAT, shape),
+        ],
+        [helper.make_tensor_value_info("totals", TensorProto.FLOAT, ["texts", WIDTH])],
+        graph.constants,
+    )
+    operators = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(made, opset_imports=operators, ir_version=9, producer_name="recollect")
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
+
+
+def eighths(rows: Array, block: int) -> tuple[Array, Array]:
+    """Each block of a row in whole steps of its own scale, and the scales: rows × blocks × block, rows × blocks."""
+    blocks = rows.reshape(len(rows), -1, block)
+    scales = (np.abs(blocks).max(axis=2) / np.float32(STEPS)).astype(np.float32)
+    steps = np.rint(blocks / np.where(scales == 0.0, 1.0, scales)[:, :, np.newaxis])
+    return steps.astype(np.int8), scales
+
+
+class _Graph:
+    """Nodes and constants as they are written down, each named after the weights it stands for."""
+
+    def __init__(self, weights: dict[str, Array]) -> None:
+        self.weights = weights
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+
+    def embedding(self, ids: str) -> str:
+        """A token's vector plus that of its place, normalised."""
+        from onnx import TensorProto
+
+        name = "embeddings.word_embeddings.weight"
+        steps, scales = eighths(self.weights[name], WIDTH)
+        rows = self.node("Gather", [self.constant(f"{name}.steps", steps[:, 0]), ids])
+        scale = self.node("Gather", [self.constant(f"{name}.scales", scales), ids])
+        words = self.node("Mul", [self.node("Cast", [rows], to=TensorProto.FLOAT), scale])
+
+        places = self.weights["embeddings.position_embeddings.weight"][:LONGEST]
+        places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
+        length = self.node("Shape", [ids], start=1, end=2)
+        here = self.node("Slice", [self.constant("places", places), self.whole("first", [0]), length])
+        return self.norm("embeddings.LayerNorm", self.node("Add", [words, here]))
+
+    def hidden(self, mask: str) -> str:
+        """Zero for a token, and next to minus infinity for what only fills up the batch."""
+        mask = self.node("Unsqueeze", [mask, self.whole("for heads and queries", [1, 2])])
+        absent = self.node("Sub", [self.constant("one", np.array(1, dtype=np.float32)), mask])
+        return self.node("Mul", [absent, self.constant("hidden", np.array(HIDDEN, dtype=np.float32))])
+
+    def layer(self, name: str, state: str, hidden: str) -> str:
+        """One layer of BERT: tokens look at each other, then each is thought over by itself."""
+        seen = self.dense(f"{name}.attention.output.dense", self.attention(f"{name}.attention.self", state, hidden))
+        state = self.norm(f"{name}.attention.output.LayerNorm", self.node("Add", [seen, state]))
+        thought = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
+        thought = self.dense(f"{name}.output.dense", thought)
+        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [thought, state]))
+
+    def attention(self, name: str, state: str, hidden: str) -> str:
+        """What each token takes from the others, head by head."""
+        query, key, value = (
+            self.node("Reshape", [self.dense(f"{name}.{part}", state), self.whole("heads", [0, 0, HEADS, -1])])
+            for part in ("query", "key", "value")
+        )
+        query, value = (self.node("Transpose", [part], perm=[0, 2, 1, 3]) for part in (query, value))
+        scores = self.node("MatMul", [query, self.node("Transpose", [key], perm=[0, 2, 3, 1])])
+        root = self.constant("root", np.sqrt(np.array(WIDTH // HEADS, dtype=np.float32)))
+        scores = self.node("Add", [self.node("Div", [scores, root]), hidden])
+        taken = self.node("MatMul", [self.node("Softmax", [scores], axis=-1), value])
+        taken = self.node("Transpose", [taken], perm=[0, 2, 1, 3])
+        return self.node("Reshape", [taken, self.whole("joined", [0, 0, WIDTH])])
+
+    def dense(self, name: str, state: str) -> str:
+        """The state times the weights, which are kept in eight bits, plus the bias."""
+        width, depth = self.weights[f"{name}.weight"].shape
+        steps, scales = eighths(self.weights[f"{name}.weight"], BLOCK)
+        steps = (steps.astype(np.int16) + 128).astype(np.uint8)  # the operator counts its steps from 128
+        product = self.node(
+            "MatMulNBits",
+            [state, self.constant(f"{name}.steps", steps), self.constant(f"{name}.scales", scales)],
+            domain="com.microsoft",
+            K=depth,
+            N=width,
+            bits=8,
+            block_size=BLOCK,
+            accuracy_level=EIGHT_BIT_ACTIVATIONS,
+        )
+        return self.node("Add", [product, self.constant(f"{name}.bias", self.weights[f"{name}.bias"])])
+
+    def norm(self, name: str, state: str) -> str:
+        """The state with mean 0 and variance 1, scaled and moved as the weights say."""
+        parts = [self.constant(f"{name}.{part}", self.weights[f"{name}.{part}"]) for part in ("weight", "bias")]
+        return self.node("LayerNormalization", [state, *parts], axis=-1, epsilon=EPSILON)
+
+    def total(self, state: str, mask: str, output: str) -> None:
+        """The sum over a text's own tokens."""
+        own = self.node("Unsqueeze", [mask, self.whole("for each number", [2])])
+        kept = self.node("Mul", [state, own])
+        self.node("ReduceSum", [kept, self.whole("over tokens", [1])], output=output, keepdims=0)
+
+    def node(self, operator: str, inputs: Sequence[str], *, output: str = "", **attributes: Any) -> str:
+        """Adds a node; gives the name of what comes out of it."""
+        from onnx import helper
+
+        output = output or f"{operator} {len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
+        return output
+
+    def constant(self, name: str, value: Array) -> str:
+        """Adds a constant, unless one of that name is there; gives its name."""
+        from onnx import numpy_helper
+
+        if all(known.name != name for known in self.constants):
+            self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def whole(self, name: str, numbers: Sequence[int]) -> str:
+        """The same for a list of whole numbers, such as a shape."""
+        return self.constant(name, np.array(numbers, dtype=np.int64))

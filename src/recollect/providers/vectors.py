@@ -1,0 +1,26 @@
+"""Vectors as an embedder gives them: float32 directions of length 1, never zero."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""One direction per row."""
+
+
+def unit(rows: NDArray[Any]) -> Vectors:
+    """Each row scaled to length 1; a row of zeros, which points nowhere, becomes `blank`."""
+    rows = rows.astype(np.float64)
+    largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+    rows[largest[:, 0] == 0.0] = blank(rows.shape[1])
+    rows /= np.where(largest == 0.0, 1.0, largest)  # so that no square is too large or too small for a float
+    rows /= np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
+    return rows.astype(np.float32)
+
+
+def blank(dimensions: int) -> Vectors:
+    """The direction of a text that says nothing: the last axis, to which what says something is hardly near."""
+    vector = np.zeros(dimensions, dtype=np.float32)
+    vector[-1] = 1.0
+    return vector

@@ -1,0 +1,73 @@
+"""The static table keeps the promises of every embedder, and gives what wordllama gives."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from recollect.ports import Embedder
+from recollect.providers.static import AT_ONCE, Static
+from recollect.testing.embedder_contract import TEXTS, EmbedderContract, embed
+
+STATIC = Static()
+
+WORDLLAMA = """
+import json, sys
+from pathlib import Path
+import wordllama
+model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+print(json.dumps(model.embed(json.load(sys.stdin), norm=True).tolist()))
+"""
+
+
+class TestStatic(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return STATIC
+
+
+def test_it_is_recorded_by_its_table_and_dimensions() -> None:
+    assert (STATIC.name, STATIC.dimensions, repr(STATIC)) == ("wordllama-256", 256, "Static()")
+
+
+def test_vectors_are_those_of_wordllama_itself() -> None:
+    texts = [*TEXTS, "naïve café 😀 <s>", "a\0b", "  indented\ttext\n", "word " * (2 * AT_ONCE)]
+    ran = subprocess.run(
+        [sys.executable, "-c", WORDLLAMA], input=json.dumps(texts), capture_output=True, text=True, check=True
+    )
+    np.testing.assert_allclose(embed(STATIC, *texts), json.loads(ran.stdout), rtol=0, atol=1e-6)
+
+
+def test_the_empty_text_points_along_the_last_axis_where_hardly_anything_else_does() -> None:
+    empty, *others = embed(STATIC, "", *TEXTS)
+    assert empty.tolist() == [0.0] * 255 + [1.0]
+    assert (np.abs(others @ empty) < 0.3).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "paraphrase", "unrelated"),
+    [
+        ("the doctor saw the patient", "a physician examined a sick person", "stocks fell on Friday"),
+        ("the car would not start", "my vehicle has engine trouble", "she sings in a choir"),
+        ("we ship the release tomorrow", "deployment of the new version is planned", "cats sleep a lot"),
+    ],
+)
+def test_a_paraphrase_is_nearer_than_what_has_nothing_to_do_with_it(text: str, paraphrase: str, unrelated: str) -> None:
+    first, near, far = embed(STATIC, text, paraphrase, unrelated)
+    assert first @ near > first @ far + 0.1
+
+
+def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
+    script = (
+        "import sys; from recollect.providers.static import Static; Static().embed(['a'], 'memory');print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"wordllama", "requests", "huggingface_hub", "ssl", "onnxruntime"} & set(loaded.stdout.split())
+
+
+def test_nothing_is_loaded_before_it_is_needed() -> None:
+    script = "import sys; from recollect.providers.static import Static; Static(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "tokenizers" not in loaded.stdout.split()
