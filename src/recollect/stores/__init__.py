@@ -1,0 +1,1 @@
+"""Where memories are kept: each store keeps the same contract."""

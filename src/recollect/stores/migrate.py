@@ -1,0 +1,68 @@
+"""Migrations: numbered .sql files, applied to a database in order, each in a transaction of its own."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Protocol
+
+from recollect.errors import SchemaMismatch, show
+
+_NAME = re.compile(r"(\d{4})_\w+\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a schema to the next, as its file says it."""
+
+    number: int
+    name: str
+    script: str
+
+
+class Ledger(Protocol):
+    """A database that records the number of its last migration."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the database."""
+        ...
+
+    def version(self) -> int:
+        """The number of the last migration; 0 before the first."""
+        ...
+
+    def advance(self, step: Migration) -> int:
+        """Apply the step in one transaction if it is the next one; says the number recorded then.
+
+        Another process may have been quicker, so what is next is only certain inside the transaction.
+        """
+        ...
+
+
+def migrations(folder: Traversable) -> tuple[Migration, ...]:
+    """The migrations of a folder in their order: `0001_first.sql`, `0002_….sql` and so on, without a gap."""
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    numbers = [int(found[1]) if (found := _NAME.fullmatch(name)) else None for name in names]
+    if numbers != list(range(1, len(names) + 1)):
+        raise SchemaMismatch(f"the migrations {show(names)} are not numbered 0001_, 0002_, … without a gap")
+    scripts = [folder.joinpath(name).read_text(encoding="utf-8") for name in names]
+    return tuple(Migration(n, name, script) for n, (name, script) in enumerate(zip(names, scripts, strict=True), 1))
+
+
+def migrate(ledger: Ledger, steps: Sequence[Migration]) -> int:
+    """Bring a database up to the last step, and say its number; one that is further along is refused."""
+    version = ledger.version()
+    while version < len(steps):
+        version = ledger.advance(steps[version])
+    if version > len(steps):
+        raise newer(ledger.name, version, len(steps))
+    return version
+
+
+def newer(name: str, version: int, known: int) -> SchemaMismatch:
+    """What is said of a database that a later program has changed."""
+    return SchemaMismatch(
+        f"{name} was written by a newer recollect: its schema is number {version}, and this program knows {known}; "
+        "upgrade recollect to open it"
+    )

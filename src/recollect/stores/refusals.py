@@ -1,0 +1,61 @@
+"""Refusals: what no store takes in, said alike by all of them."""
+
+from collections.abc import Collection
+
+from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, show
+from recollect.model.encoder import Encoder
+from recollect.model.memory import MemoryId
+from recollect.model.probe import Vector
+from recollect.model.usage import Use
+
+USES = frozenset({Use.SERVED, Use.ECHOED})
+"""What is counted each time it happens."""
+
+VOICES = frozenset({Use.HELPED, Use.MISLED})
+"""What a vote may say."""
+
+
+def refuse_other_model(recorded: Encoder | None, given: Encoder | None) -> None:
+    """Vectors of two models are never compared."""
+    if recorded is not None and given is not None and recorded != given:
+        raise EmbedderMismatch(
+            f"the vectors of this store are of {recorded}, not of {given}; open it again with that model, "
+            "or run `recollect admin re-embed`"
+        )
+
+
+def refuse_strange_vector(vector: Vector | None, encoder: Encoder | None) -> None:
+    """A vector is kept only if it can be the store's model's."""
+    if vector is None:
+        return
+    if encoder is None:
+        raise InvalidInput("a vector of nobody knows which model; have the store adopt the model before it is put")
+    if vector.shape != (encoder.dimensions,):
+        raise FieldError(f"numbers of shape {vector.shape}; the vectors of {encoder} are asked for", field="vector")
+
+
+def refuse_other_use(use: Use, allowed: Collection[Use]) -> None:
+    """Uses are counted as they happen, and votes say whether it helped; neither is the other."""
+    if use not in allowed:
+        known = " or ".join(sorted(one.value for one in allowed))
+        raise FieldError(f"{show(use.value)} is said elsewhere; here it is {known}", field="use")
+
+
+def id_taken(id: MemoryId) -> Conflict:
+    """What is said of an id that another scope's memory has."""
+    return Conflict(f"the id {show(id)} is taken; leave it out, and one is made")
+
+
+def says_something_else(id: MemoryId) -> Conflict:
+    """What is said of a memory of an archive whose id is here with another history."""
+    return Conflict(f"the memory {show(id)} is here already and says something else; erase it first, or leave it out")
+
+
+def context_taken(id: str) -> Conflict:
+    """What is said of a context of an archive whose id is here, made of something else."""
+    return Conflict(f"the context {show(id)} is here already and is made of something else")
+
+
+def said_already(twin: MemoryId) -> Conflict:
+    """What is said of a second active memory of a scope with the same words."""
+    return Conflict(f"the memory {show(twin)} says the same already; forget one of the two first")

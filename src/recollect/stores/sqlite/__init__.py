@@ -1,0 +1,1 @@
+"""SQLite: one file, many processes; row, terms and vector in the same transaction."""

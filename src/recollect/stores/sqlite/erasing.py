@@ -1,0 +1,103 @@
+"""Erasing: the part of it that happens inside a transaction, and the bytes to look for afterwards."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from recollect.model.erasure import Erased
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+from recollect.stores.sqlite import rows
+from recollect.stores.sqlite.remains import cut
+from recollect.stores.sqlite.sql import SQL, all_rows
+
+MOST = 200_000
+"""How many pieces are looked for; beyond, of each further memory only the first is."""
+
+FEW = 16
+"""Up to how many ids SQLite looks for in the texts of traces; beyond, all of them are read."""
+
+Run = Callable[..., None]
+"""Runs a statement that writes."""
+
+
+def erase(db: apsw.Connection, run: Run, places: Mapping[MemoryId, tuple[int, int]], commit: int) -> Erased:
+    """Remove these memories, each given with its number and its scope's, and every mention of them."""
+    mentions = list(_mentions(db, places.keys()))
+    for name, text in mentions:
+        run("change_context", id=name, trace=text)
+    pieces: set[bytes] = set()
+    versions = 0
+    for id, (number, _) in sorted(places.items()):
+        contents = all_rows(db, "said_by", memory=number)
+        notes = all_rows(db, "noted_by", memory=number)
+        versions += len(notes)
+        known_again = _pieces(db, id, contents, notes)
+        pieces.update(known_again if len(pieces) < MOST else islice(known_again, 1))
+        run("drop_memory", memory=number)
+        for content, *_ in contents:
+            run("drop_vectors", content=content)
+            run("drop_content", content=content)
+    for scope in sorted({scope for _, scope in places.values()}):
+        run("scope_emptied", scope=scope, commit=commit)
+    return Erased(ids=tuple(sorted(places)), versions=versions, contexts=len(mentions), pieces=frozenset(pieces))
+
+
+def erase_contexts(db: apsw.Connection, run: Run, scope: Scope) -> Erased:
+    """Remove every context of the scope, with the questions that were asked in it."""
+    found = all_rows(db, "contexts_of", path=str(scope))
+    pieces: set[bytes] = set()
+    for name, text in found:
+        pieces.update(piece for turn in rows.trace(text).question for piece in cut(_stored(turn)))
+        run("drop_context", id=name)
+    return Erased(contexts=len(found), pieces=frozenset(pieces))
+
+
+def _mentions(db: apsw.Connection, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
+    """Every context that names one of these, with its trace as it is without them."""
+    quoted = [rows.quoted(id) for id in gone]
+    found: Iterable[rows.Row] = db.execute(SQL["all_contexts"])
+    if len(quoted) <= FEW:
+        found = {row for one in quoted for row in all_rows(db, "contexts_naming", id=one)}
+    for name, text in found:
+        trace = rows.trace(text)
+        left = trace.without(gone)
+        if left != trace:
+            yield name, rows.trace_text(left)
+
+
+def _pieces(db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: list[rows.Row]) -> Iterator[bytes]:
+    """The bytes by which what is removed would be known again, wherever they are."""
+    for content, title, text, hash, terms in contents:
+        yield from cut(text.encode())
+        yield from cut((title or "").encode())
+        for known_by in (hash.encode(), terms, *(vector for (vector,) in all_rows(db, "vectors_of", content=content))):
+            yield from islice(cut(known_by), 2)
+    yield from islice(cut(id.encode()), 2)
+    for (more,) in notes:
+        known = json.loads(more)
+        for said in (*known.get("evidence", ()), *_texts(known.get("metadata", {}))):
+            yield from cut(_stored(said))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value of JSON."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _texts(inner)
+        case list():
+            for inner in value:
+                yield from _texts(inner)
+        case _:
+            pass
+
+
+def _stored(text: str) -> bytes:
+    """The text as it is in the file where it is part of JSON."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()

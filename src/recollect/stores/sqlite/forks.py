@@ -1,0 +1,118 @@
+"""Forks: a child process lets go of every connection its parent had open, before it opens any of its own.
+
+SQLite counts its file locks per process, in memory that a fork copies: as long as a child keeps an inherited
+connection, SQLite there believes to hold the parent's locks, and a connection the child opens itself takes none.
+Another process may then remove the write-ahead log under it. So the child closes what it inherited, which
+gives nothing away that is the parent's. That is only safe while no thread is inside SQLite: a fork waits a moment
+for them, and if one stays there, the child may not open a store at all.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+from weakref import WeakSet
+
+import apsw
+
+from recollect.errors import StoreError
+
+PATIENCE = 5.0
+"""How many seconds a fork waits for the threads that are reading or writing."""
+
+
+class Inherited(Protocol):
+    """Something that must begin anew in a child process."""
+
+    def after_fork(self) -> None:
+        """Forget threads, locks and connections: they are the parent's."""
+        ...
+
+
+class _Household:
+    """What this process has open, and which of its threads are inside SQLite just now."""
+
+    def __init__(self) -> None:
+        self.calm = threading.Condition()
+        self.users: list[int] = []
+        self.connections: WeakSet[apsw.Connection] = WeakSet()
+        self.inherited: WeakSet[apsw.Connection] = WeakSet()
+        self.heirs: WeakSet[Inherited] = WeakSet()
+        self.disturbed = False
+
+    def before(self) -> None:
+        self.calm.acquire()
+        me = threading.get_ident()
+        self.calm.wait_for(lambda: all(user == me for user in self.users), PATIENCE)
+
+    def after_in_parent(self) -> None:
+        self.calm.release()
+
+    def after_in_child(self) -> None:
+        self.calm = threading.Condition()
+        self.disturbed = self.disturbed or bool(self.users)
+        self.users = []
+        self.inherited, self.connections = self.connections, WeakSet()
+        for heir in list(self.heirs):
+            heir.after_fork()
+        if not self.disturbed:
+            for connection in list(self.inherited):
+                _close_quietly(connection)
+
+
+def _close_quietly(connection: apsw.Connection) -> None:
+    """Close a parent's connection without touching the file."""
+    with suppress(apsw.ConnectionClosedError):  # it may have been closed before, and still be in somebody's hands
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.close()
+
+
+_HOUSEHOLD = _Household()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_HOUSEHOLD.before,
+        after_in_parent=_HOUSEHOLD.after_in_parent,
+        after_in_child=_HOUSEHOLD.after_in_child,
+    )
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Marks this thread as being inside SQLite, so that a fork waits until it is out again."""
+    me = threading.get_ident()
+    with _HOUSEHOLD.calm:
+        _HOUSEHOLD.users.append(me)
+    try:
+        yield
+    finally:
+        with _HOUSEHOLD.calm:
+            if me in _HOUSEHOLD.users:  # not in a child that was forked from inside
+                _HOUSEHOLD.users.remove(me)
+            _HOUSEHOLD.calm.notify_all()
+
+
+def close_in_children(connection: apsw.Connection) -> None:
+    """Remember a connection, to be closed in every child process."""
+    with _HOUSEHOLD.calm:
+        _HOUSEHOLD.connections.add(connection)
+
+
+def tell_children(heir: Inherited) -> None:
+    """Remember what must begin anew in every child process."""
+    with _HOUSEHOLD.calm:
+        _HOUSEHOLD.heirs.add(heir)
+
+
+def is_inherited(connection: apsw.Connection) -> bool:
+    """Whether it is the parent's, so that not even a rollback may be tried with it."""
+    return connection in _HOUSEHOLD.inherited
+
+
+def refuse_disturbed_child() -> None:
+    """No store is opened in a process that was forked while a thread was inside SQLite."""
+    if _HOUSEHOLD.disturbed:
+        raise StoreError(
+            "this process was forked while its parent was reading or writing a store, so it cannot open one safely; "
+            "start processes with 'spawn', or fork before the store is used"
+        )

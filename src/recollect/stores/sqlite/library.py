@@ -1,0 +1,146 @@
+"""Library: the shelves of a store, read when first needed and kept up with what other processes write."""
+
+import json
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from recollect.model.scope import Scope
+from recollect.model.usage import Use, tally_votes
+from recollect.stores.sqlite import rows
+from recollect.stores.sqlite.shelf import Shelf, Stamp, View
+from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
+
+LARGEST = 2 * 1024**3
+"""How many bytes of shelves are kept; beyond, the ones longest unused go."""
+
+Key = tuple[int, int, bool]
+"""Which shelf: the scope's number, the encoder's, and whether only what the scope shares is on it."""
+
+
+class Library:
+    """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self._largest = largest
+        self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
+        self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
+        self._locks: dict[Key, threading.Lock] = defaultdict(threading.Lock)
+        self._lock = threading.Lock()
+
+    def view(self, db: apsw.Connection, scope: Scope, *, encoder: int, known_at: datetime | None) -> tuple[View, int]:
+        """All that the scope may see, now or as it was known then, and the last commit that was known."""
+        stamps = _stamps(db, scope)
+        if known_at is not None:
+            (commit,) = the_row(db, "commit_known_at", at=rows.micros(known_at))
+            former = [_former(db, number, encoder, commit, own=path == str(scope)) for path, number, _ in stamps]
+            return View(_worth_it(former, _dimensions(db))), commit
+        commit, _ = the_row(db, "last_commit")
+        shelves = [self._shelf(db, (number, encoder, path != str(scope)), stamp) for path, number, stamp in stamps]
+        return self._view(scope, encoder, _worth_it(shelves, _dimensions(db))), commit
+
+    def forget(self) -> None:
+        """Let go of every shelf."""
+        with self._lock:
+            self._shelves.clear()
+            self._views.clear()
+
+    def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
+        """The view of these shelves; the one made before, if they are the same."""
+        with self._lock:
+            known = self._views.get((scope, encoder))
+            same = known is not None and len(known.shelves) == len(shelves)
+            if known is not None and same and all(a is b for a, b in zip(known.shelves, shelves, strict=True)):
+                self._views.move_to_end((scope, encoder))
+                return known
+            view = View(shelves)
+            self._views[scope, encoder] = view
+            while len(self._views) > 16:
+                self._views.popitem(last=False)
+            return view
+
+    def _shelf(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
+        with self._lock:
+            known = self._shelves.get(key)
+            if known is not None:
+                self._shelves.move_to_end(key)
+                if known.stamp == stamp:
+                    return known
+            turn = self._locks[key]
+        with turn:
+            return self._updated(db, key, stamp)
+
+    def _updated(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
+        """The shelf as this transaction sees it; one that is already further along is left to the others."""
+        number, encoder, only_shared = key
+        with self._lock:
+            known = self._shelves.get(key)
+        if known is not None and known.stamp == stamp:
+            return known
+        usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
+        ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
+        if known is None or not usable or ahead:
+            known = Shelf.empty(_dimensions(db))
+        given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": not only_shared}
+        if known.stamp.changed:
+            given["unshared"] = True
+        (most,) = the_row(db, "entries_count", scope=number, after=known.stamp.changed)
+        found = db.execute(SQL["entries"], given)
+        shelf = known.with_rows(found, stamp, most=most, only_shared=only_shared)
+        if known.stamp.changed:
+            shelf = shelf.with_uses(all_rows(db, "uses_since", scope=number, after=known.stamp.used), stamp)
+        if not ahead:
+            with self._lock:
+                self._shelves[key] = shelf
+                self._shelves.move_to_end(key)
+                self._make_room()
+        return shelf
+
+    def _make_room(self) -> None:
+        while len(self._shelves) > 1 and sum(one.matrix.nbytes for one in self._shelves.values()) > self._largest:
+            self._shelves.popitem(last=False)
+            self._views.clear()
+
+
+def _stamps(db: apsw.Connection, scope: Scope) -> list[tuple[str, int, Stamp]]:
+    """The scope and its ancestors, as far as they have memories; the scope itself first."""
+    paths = [str(scope), *(str(one) for one in reversed(scope.ancestors))]
+    found = {
+        path: (path, number, Stamp(*stamp))
+        for path, number, *stamp in all_rows(db, "scope_stamps", paths=json.dumps(paths))
+    }
+    return [found[path] for path in paths if path in found]
+
+
+def _dimensions(db: apsw.Connection) -> int:
+    row = one_row(db, "present_encoder")
+    return 1 if row is None else int(row[2])
+
+
+def _worth_it(shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
+    """The shelves that have anything on them; an empty one if none has."""
+    return tuple(shelf for shelf in shelves if len(shelf) or shelf.away) or (Shelf.empty(dimensions),)
+
+
+def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
+    """The shelf of a scope as it stood after a commit, with the usage and the votes known then."""
+    given = {"scope": number, "encoder": encoder, "commit": commit, "unshared": own}
+    known = {"scope": number, "commit": commit}
+    served = {
+        memory: (count, last)
+        for memory, use, count, last in all_rows(db, "uses_known_at", **known)
+        if use == Use.SERVED.value
+    }
+    cast: dict[int, list[rows.Row]] = defaultdict(list)
+    for vote in all_rows(db, "votes_known_at", **known):
+        cast[vote[0]].append(vote)
+    entries = []
+    for *start, terms, vector in all_rows(db, "entries_known_at", **given):
+        count, last = served.get(start[0], (0, None))
+        helped, misled = tally_votes(rows.standing(cast.get(start[0], [])))
+        entries.append((*start, count, helped, misled, last, terms, vector))
+    empty, stamp = Shelf.empty(_dimensions(db)), Stamp(commit, commit, 0)
+    return empty.with_rows(entries, stamp, most=len(entries), only_shared=not own)

@@ -1,0 +1,250 @@
+-- Every statement of the SQLite store. Dates are microseconds since 1970, UTC.
+
+-- name: last_commit
+-- Dates never decrease, so the last one is the latest; asking for both maxima would read every commit.
+SELECT number, recorded_at FROM commits
+UNION ALL SELECT 0, 0
+ORDER BY number DESC LIMIT 1;
+
+-- name: commit_known_at
+SELECT coalesce(max(number), 0) FROM commits WHERE recorded_at <= :at;
+
+-- name: add_commit
+INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at);
+
+-- name: present_encoder
+SELECT number, name, dimensions FROM encoders WHERE present = 1;
+
+-- name: add_encoder
+INSERT INTO encoders (number, name, dimensions, present)
+VALUES ((SELECT coalesce(max(number), 0) + 1 FROM encoders), :name, :dimensions, 1)
+ON CONFLICT (name, dimensions) DO UPDATE SET present = 1;  -- re-embedding was begun before there was any memory
+
+-- name: add_scope
+INSERT INTO scopes (path) VALUES (:path) ON CONFLICT (path) DO UPDATE SET path = excluded.path RETURNING number;
+
+-- name: scope_number
+SELECT number FROM scopes WHERE path = :path;
+
+-- name: scope_stamps
+SELECT path, number, changed, used, emptied FROM scopes WHERE path IN (SELECT value FROM json_each(:paths));
+
+-- name: scope_changed
+UPDATE scopes SET changed = :commit WHERE number = :scope;
+
+-- name: scope_used
+UPDATE scopes SET used = :commit WHERE number = :scope;
+
+-- name: scope_emptied
+UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope;
+
+-- name: entries
+-- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
+SELECT m.number, m.changed, m.id, m.kind, m.status, m.shared, m.pinned,
+       m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
+       coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
+       c.terms, v.value
+FROM memories m
+JOIN contents c ON c.number = m.content
+LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
+LEFT JOIN usage u ON u.memory = m.number
+WHERE m.scope = :scope AND m.changed > :after AND (m.shared OR :unshared);
+
+-- name: entries_count
+SELECT count(*) FROM memories WHERE scope = :scope AND changed > :after;
+
+-- name: uses_since
+SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :scope AND changed > :after;
+
+-- name: entries_known_at
+-- The memories of a scope as they stood after a commit; their usage is read apart.
+SELECT m.number, s.changed, m.id, s.kind, s.status, s.shared, s.pinned,
+       s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
+       c.terms, v.value
+FROM memories m
+JOIN (
+    SELECT number AS memory, changed, kind, status, shared, pinned, importance, confidence, salience, revisions,
+           created_at, updated_at, valid_from, valid_until, content
+    FROM memories WHERE scope = :scope AND changed <= :commit
+    UNION ALL
+    SELECT memory, v.changed, v.kind, v.status, v.shared, v.pinned, v.importance, v.confidence, v.salience,
+           v.revisions, v.created_at, v.updated_at, v.valid_from, v.valid_until, v.content
+    FROM versions v JOIN memories o ON o.number = v.memory
+    WHERE o.scope = :scope AND v.changed <= :commit AND v.until > :commit
+) s ON s.memory = m.number
+JOIN contents c ON c.number = s.content
+LEFT JOIN vectors v ON v.key = 256 * s.content + :encoder
+WHERE s.shared OR :unshared;
+
+-- name: uses_known_at
+SELECT u.memory, u.use, count(*), max(u.at)
+FROM uses u JOIN memories m ON m.number = u.memory
+WHERE m.scope = :scope AND u.changed <= :commit
+GROUP BY u.memory, u.use;
+
+-- name: votes_known_at
+SELECT v.memory, v.context, v.by, v.use, v.at
+FROM votes v JOIN memories m ON m.number = v.memory
+WHERE m.scope = :scope AND v.changed <= :commit
+ORDER BY v.number;
+
+-- name: votes_on
+SELECT memory, context, by, use, at FROM votes WHERE memory = :memory ORDER BY number;
+
+-- name: memory_now
+-- A memory, if it is still as it was in that commit.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.number = :memory AND m.changed = :changed;
+
+-- name: memory_then
+-- A memory as it was after that commit, if it has changed since.
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
+WHERE v.memory = :memory AND v.changed = :changed
+ORDER BY v.number DESC LIMIT 1;
+
+-- name: memory_by_id
+-- A memory that a scope may see: its own, or one that an ancestor shares.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.id = :id
+  AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+
+-- name: memory_known_at
+SELECT m.id, p.path, c.title, c.text, {state:s}
+FROM memories m
+JOIN scopes p ON p.number = m.scope
+JOIN (
+    SELECT number AS memory, content, {state:} FROM memories WHERE id = :id AND changed <= :commit
+    UNION ALL
+    SELECT memory, content, {state:} FROM versions
+    WHERE memory = (SELECT number FROM memories WHERE id = :id) AND changed <= :commit AND until > :commit
+) s ON s.memory = m.number
+JOIN contents c ON c.number = s.content
+WHERE m.id = :id
+  AND (p.path = :path OR (s.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+
+-- name: own_memory
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.id = :id AND p.path = :path;
+
+-- name: twin
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.hash = :hash AND m.status = 'active';
+
+-- name: topic
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.topic_key = :topic_key AND m.status = 'active'
+ORDER BY m.number LIMIT 1;
+
+-- name: history
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
+WHERE m.id = :id ORDER BY v.number;
+
+-- name: memories_below
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE (p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0'))
+  AND m.status IN (SELECT value FROM json_each(:statuses))
+  AND m.id > :after
+ORDER BY m.id LIMIT :page;
+
+-- name: usage_of
+SELECT u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
+FROM usage u JOIN memories m ON m.number = u.memory JOIN scopes p ON p.number = m.scope
+WHERE m.id = :id
+  AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+
+-- name: place
+-- Where a memory is kept, if the scope may see it.
+SELECT m.number, m.scope
+FROM memories m JOIN scopes p ON p.number = m.scope
+WHERE m.id = :id
+  AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+
+-- name: present_state
+SELECT number, scope, content FROM memories WHERE id = :id;
+
+-- name: present_content
+SELECT c.title, c.text FROM contents c WHERE c.number = :content;
+
+-- name: add_content
+INSERT INTO contents (title, text, hash, terms, analyser) VALUES (:title, :text, :hash, :terms, :analyser)
+RETURNING number;
+
+-- name: add_vector
+INSERT INTO vectors (key, value) VALUES (256 * :content + :encoder, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- name: add_memory
+INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values});
+
+-- name: keep_version
+INSERT INTO versions (memory, until, content, {state:})
+SELECT number, :until, content, {state:} FROM memories WHERE number = :memory;
+
+-- name: change_memory
+UPDATE memories SET (content, {state:}) = (:content, {values}) WHERE number = :memory;
+
+-- name: add_use
+INSERT INTO uses (memory, use, at, context, changed) VALUES (:memory, :use, :at, :context, :commit);
+
+-- name: count_served
+INSERT INTO usage (memory, scope, served, last_served_at, changed) VALUES (:memory, :scope, 1, :at, :commit)
+ON CONFLICT (memory) DO UPDATE
+SET served = served + 1, last_served_at = max(coalesce(last_served_at, :at), :at), changed = :commit;
+
+-- name: count_echoed
+INSERT INTO usage (memory, scope, echoed, last_echoed_at, changed) VALUES (:memory, :scope, 1, :at, :commit)
+ON CONFLICT (memory) DO UPDATE
+SET echoed = echoed + 1, last_echoed_at = max(coalesce(last_echoed_at, :at), :at), changed = :commit;
+
+-- name: count_votes
+INSERT INTO usage (memory, scope, helped, misled, changed) VALUES (:memory, :scope, :helped, :misled, :commit)
+ON CONFLICT (memory) DO UPDATE SET helped = :helped, misled = :misled, changed = :commit;
+
+-- name: add_vote
+INSERT INTO votes (memory, context, by, use, at, changed) VALUES (:memory, :context, :by, :use, :at, :commit);
+
+-- name: add_context
+INSERT INTO contexts (id, scope, made_at, trace, changed) VALUES (:id, :scope, :made_at, :trace, :commit);
+
+-- name: context
+SELECT c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE c.id = :id AND p.path = :path;
+
+-- name: key
+SELECT k.body, m.id, k.verdict, k.at
+FROM keys k JOIN scopes p ON p.number = k.scope JOIN memories m ON m.number = k.memory
+WHERE p.path = :path AND k.key = :key;
+
+-- name: add_key
+INSERT INTO keys (scope, key, body, memory, verdict, at)
+VALUES (:scope, :key, :body, (SELECT number FROM memories WHERE id = :id), :verdict, :at)
+ON CONFLICT (scope, key) DO UPDATE
+SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
+
+-- name: drop_old_keys
+DELETE FROM keys WHERE at < :before;
+
+-- name: drop_memory
+DELETE FROM memories WHERE number = :memory;
+
+-- name: drop_content
+DELETE FROM contents WHERE number = :content;
+
+-- name: drop_vectors
+DELETE FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 255;
+
+-- name: contexts_naming
+-- The id is quoted and escaped as the traces have it.
+SELECT id, trace FROM contexts WHERE instr(trace, :id) > 0;
+
+-- name: change_context
+UPDATE contexts SET trace = :trace WHERE id = :id;

@@ -1,0 +1,66 @@
+-- Statements for going over to another model. A model whose vectors are to be removed has a name that begins with a
+-- blank, as no model has it: nobody can add vectors to it any more, and its number is free once all of them are gone.
+
+-- name: encoder_number
+SELECT number FROM encoders WHERE name = :model AND dimensions = :dimensions;
+
+-- name: begin_encoder
+-- The next free number after the present one, so that one comes again only after all the others: what readers keep in
+-- memory is known by it.
+WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 255)
+INSERT INTO encoders (number, name, dimensions, present)
+SELECT number, :model, :dimensions, 0 FROM numbers
+WHERE number NOT IN (SELECT number FROM encoders)
+ORDER BY number < coalesce((SELECT number FROM encoders WHERE present = 1), 0), number LIMIT 1
+RETURNING number;
+
+-- name: last_content
+SELECT coalesce(max(number), 0) FROM contents;
+
+-- name: contents_lacking
+-- The contents after a number that have no vector of a model.
+SELECT c.number, c.title, c.text FROM contents c
+WHERE c.number > :after AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + :encoder)
+ORDER BY c.number LIMIT :limit;
+
+-- name: fill_vector
+-- Unless the content was erased meanwhile; its number may even be that of another one by now.
+INSERT INTO vectors (key, value)
+SELECT 256 * number + :encoder, :value FROM contents WHERE number = :content AND text = :text AND title IS :title
+ON CONFLICT (key) DO NOTHING
+RETURNING key;
+
+-- name: reread_scopes
+-- Readers keep vectors of the present model in memory, so they are told if some are added to memories that are there.
+UPDATE scopes SET emptied = emptied + 1
+WHERE number IN (SELECT scope FROM memories WHERE content IN (SELECT value FROM json_each(:contents)))
+  AND EXISTS (SELECT 1 FROM encoders WHERE number = :encoder AND present = 1);
+
+-- name: erasures
+SELECT coalesce(sum(emptied), 0) FROM scopes;
+
+-- name: dismiss_encoders
+-- All but one.
+UPDATE encoders SET present = 0, name = ' ' || number || ' ' || name WHERE number <> :encoder AND name NOT LIKE ' %';
+
+-- name: prefer_encoder
+UPDATE encoders SET present = 1 WHERE number = :encoder;
+
+-- name: dismissed_encoders
+SELECT name FROM encoders WHERE name LIKE ' %' ORDER BY number;
+
+-- name: remove_vectors
+DELETE FROM vectors WHERE key IN (
+    SELECT key FROM vectors
+    WHERE key > :after
+      AND key % 256 IN (SELECT number FROM encoders WHERE name IN (SELECT value FROM json_each(:models)))
+    ORDER BY key LIMIT :limit
+)
+RETURNING key;
+
+-- name: drop_encoders
+DELETE FROM encoders WHERE name IN (SELECT value FROM json_each(:models));
+
+-- name: waiting_encoders
+-- Models other than the present one: those begun, and those whose vectors are still to be removed.
+SELECT name, dimensions, name LIKE ' %' FROM encoders WHERE present = 0 ORDER BY number;

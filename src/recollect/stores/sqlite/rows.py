@@ -1,0 +1,151 @@
+"""Rows: memories, traces and keys as the tables have them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from recollect.model.kept import Kept
+from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status
+from recollect.model.scope import Scope
+from recollect.model.table import EPOCH, MICROSECOND
+from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.usage import Usage, Use, Vote
+from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+
+Row = tuple[Any, ...]
+
+PLAIN = ("shared", "pinned", "topic_key", "importance", "confidence", "salience", "revisions")
+MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
+MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by")
+"""What ranking never looks at: kept together, as JSON, where it is not simply the default."""
+
+STATE = ("hash", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
+"""The columns that `memories` and `versions` have in common, beside the content's number."""
+
+VERDICTS: Mapping[str, type[Verdict]] = {
+    one.__name__: one for one in (Created, Updated, Reinforced, Changed, Unchanged)
+}
+
+
+def micros(moment: datetime) -> int:
+    """A moment as the tables have it."""
+    return (moment - EPOCH) // MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """A moment of the tables."""
+    return EPOCH + value * MICROSECOND
+
+
+def maybe_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def maybe_moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def state(memory: Memory, *, recorded_at: int, commit: int) -> Row:
+    """The values of STATE."""
+    more: dict[str, Any] = {name: value for name in MORE if (value := getattr(memory, name))}
+    more["provenance"] = memory.provenance.value
+    return (
+        memory.hash,
+        memory.kind.value,
+        memory.status.value,
+        *(getattr(memory, name) for name in PLAIN),
+        *(maybe_micros(getattr(memory, name)) for name in MOMENTS),
+        json.dumps(more, ensure_ascii=False, sort_keys=True),
+        recorded_at,
+        commit,
+    )
+
+
+def memory(row: Row) -> Memory:
+    """The memory of a row: id, path of its scope, title, text, and STATE."""
+    id, path, title, text, *rest = row
+    values: dict[str, Any] = dict(zip(STATE, rest, strict=True))
+    more: dict[str, Any] = json.loads(values.pop("more"))
+    for name in (*MOMENTS, "recorded_at"):
+        values[name] = maybe_moment(values[name])
+    for name in ("tags", "evidence", "derived_from"):
+        more[name] = tuple(more.get(name, ()))
+    del values["hash"]
+    return Memory(
+        id=MemoryId(id),
+        scope=Scope.parse(path),
+        title=title,
+        text=text,
+        kind=Kind(values.pop("kind")),
+        status=Status(values.pop("status")),
+        shared=bool(values.pop("shared")),
+        pinned=bool(values.pop("pinned")),
+        commit=values.pop("changed"),
+        provenance=Provenance(more.pop("provenance")),
+        **values,
+        **more,
+    )
+
+
+def usage(row: Row) -> Usage:
+    """The usage of a row: served, helped, misled, echoed, last_served_at, last_echoed_at."""
+    served, helped, misled, echoed, last_served_at, last_echoed_at = row
+    return Usage(
+        served=served,
+        helped=helped,
+        misled=misled,
+        echoed=echoed,
+        last_served_at=maybe_moment(last_served_at),
+        last_echoed_at=maybe_moment(last_echoed_at),
+    )
+
+
+def trace_text(trace: Trace) -> str:
+    """A trace as JSON."""
+    values: dict[str, Any] = asdict(trace) | {"scope": str(trace.scope)}
+    for name in ("made_at", "at", "known_at"):
+        values[name] = maybe_micros(values[name])
+    values["packed"] = [[one.id, one.score] for one in trace.packed]
+    values["omitted"] = [[one.id, one.score, one.reason, one.cost] for one in trace.omitted]
+    return json.dumps(values, ensure_ascii=False)
+
+
+def quoted(id: MemoryId) -> str:
+    """An id as the text of a trace has it."""
+    return json.dumps(id, ensure_ascii=False)
+
+
+def trace(text: str) -> Trace:
+    """The trace that a text has."""
+    values = json.loads(text)
+    for name in ("made_at", "at", "known_at"):
+        values[name] = maybe_moment(values[name])
+    for name in ("question", "kinds"):
+        values[name] = tuple(values[name])
+    values["scope"] = Scope.parse(values["scope"])
+    values["packed"] = tuple(Placed(*one) for one in values["packed"])
+    values["omitted"] = tuple(Passed(*one) for one in values["omitted"])
+    return Trace(**values)
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """A verdict as JSON."""
+    return json.dumps([type(verdict).__name__, asdict(verdict)])
+
+
+def kept(scope: Scope, key: str, row: Row) -> Kept:
+    """The key of a row: body, id of the memory, verdict, and when."""
+    body, id, verdict, at = row
+    name, values = json.loads(verdict)
+    return Kept(scope=scope, key=key, body=body, memory=MemoryId(id), verdict=VERDICTS[name](**values), at=moment(at))
+
+
+def standing(cast: Sequence[Row]) -> list[Vote]:
+    """Of all votes ever cast (memory, context, by, use, at; the oldest first), those that stand."""
+    votes = {
+        (memory, context, by): Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))
+        for memory, context, by, use, at in cast
+    }
+    return list(votes.values())

@@ -1,0 +1,221 @@
+-- Statements for keeping a store for years: erasing, counting, moving, checking. Dates are microseconds since 1970, UTC.
+
+-- name: pages
+-- Every page in use, with the table that its rows belong to, also where they are an index's.
+SELECT d.pageno, coalesce(s.tbl_name, d.name), d.pagetype, d.payload
+FROM dbstat d LEFT JOIN sqlite_schema s ON s.name = d.name;
+
+-- name: own_places
+SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON p.number = m.scope
+WHERE p.path = :path AND m.id IN (SELECT value FROM json_each(:ids));
+
+-- name: all_places
+SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path;
+
+-- name: lineage
+-- Where the memories of a scope come from, as each of their versions says it.
+WITH said (memory, more) AS (
+    SELECT m.number, m.more FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path
+    UNION ALL
+    SELECT v.memory, v.more
+    FROM versions v JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope WHERE p.path = :path
+)
+SELECT DISTINCT m.id, said.more ->> 'source', coalesce(said.more -> 'derived_from', '[]')
+FROM said JOIN memories m ON m.number = said.memory
+WHERE said.more ->> 'source' IS NOT NULL OR said.more -> 'derived_from' IS NOT NULL;
+
+-- name: said_by
+-- All that a memory and its former versions say, which is also all that its indexes are made of.
+SELECT c.number, c.title, c.text, c.hash, c.terms FROM contents c
+WHERE c.number IN (
+    SELECT content FROM memories WHERE number = :memory UNION SELECT content FROM versions WHERE memory = :memory
+);
+
+-- name: vectors_of
+SELECT value FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 255;
+
+-- name: noted_by
+-- What a memory and its former versions have beside their text.
+SELECT more FROM memories WHERE number = :memory UNION ALL SELECT more FROM versions WHERE memory = :memory;
+
+-- name: all_contexts
+SELECT id, trace FROM contexts;
+
+-- name: contexts_of
+SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE p.path = :path;
+
+-- name: drop_context
+DELETE FROM contexts WHERE id = :id;
+
+-- name: unname_scope
+-- The row stays, so that its number is never another scope's; a path with a blank is nobody's.
+UPDATE scopes SET path = 'erased ' || number WHERE path = :path;
+
+-- name: counts
+-- How many memories there are of each scope, status and kind, and how many of them have no vector.
+SELECT p.path, m.status, m.kind, count(*), sum(v.key IS NULL)
+FROM memories m
+JOIN scopes p ON p.number = m.scope
+LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
+WHERE :path IS NULL OR p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0')
+GROUP BY p.path, m.status, m.kind;
+
+-- name: more_counts
+-- Former versions, contexts, and uses and votes that count.
+WITH inside (number) AS (
+    SELECT number FROM scopes p
+    WHERE :path IS NULL OR p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0')
+)
+SELECT
+    (SELECT count(*) FROM versions v JOIN memories m ON m.number = v.memory WHERE m.scope IN inside),
+    (SELECT count(*) FROM contexts c WHERE c.scope IN inside),
+    total(u.served), total(u.echoed), total(u.helped), total(u.misled)
+FROM usage u WHERE u.scope IN inside;
+
+-- name: inventory
+-- How many memories and contexts there are, and when the last thing said or done about a memory was taken in.
+WITH inside (number) AS (
+    SELECT number FROM scopes p WHERE :path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0')
+)
+SELECT
+    (SELECT count(*) FROM memories WHERE scope IN inside),
+    (SELECT count(*) FROM contexts WHERE scope IN inside),
+    (SELECT recorded_at FROM commits WHERE number = max(
+        (SELECT coalesce(max(changed), 0) FROM memories WHERE scope IN inside),
+        (SELECT coalesce(max(changed), 0) FROM usage WHERE scope IN inside)
+    ));
+
+-- name: saved_memories
+SELECT m.number, m.content, m.id, p.path, {state:m}
+FROM memories m JOIN scopes p ON p.number = m.scope
+WHERE m.number > :after
+  AND (:path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0'))
+ORDER BY m.number LIMIT :page;
+
+-- name: saved_versions
+SELECT memory, content, {state:} FROM versions
+WHERE memory IN (SELECT value FROM json_each(:memories)) ORDER BY memory, number;
+
+-- name: saved_contents
+SELECT c.number, c.title, c.text, v.value
+FROM contents c LEFT JOIN vectors v ON v.key = 256 * c.number + :encoder
+WHERE c.number IN (SELECT value FROM json_each(:contents));
+
+-- name: saved_uses
+SELECT u.memory, u.use, u.at, u.context, u.changed, c.recorded_at
+FROM uses u JOIN commits c ON c.number = u.changed
+WHERE u.memory IN (SELECT value FROM json_each(:memories)) ORDER BY u.memory, u.number;
+
+-- name: saved_votes
+SELECT v.memory, v.context, v.by, v.use, v.at, v.changed, c.recorded_at
+FROM votes v JOIN commits c ON c.number = v.changed
+WHERE v.memory IN (SELECT value FROM json_each(:memories)) ORDER BY v.memory, v.number;
+
+-- name: saved_keys
+SELECT k.memory, k.key, k.body, m.id, k.verdict, k.at
+FROM keys k JOIN memories m ON m.number = k.memory
+WHERE k.memory IN (SELECT value FROM json_each(:memories)) ORDER BY k.memory, k.key;
+
+-- name: saved_contexts
+SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope
+WHERE c.id > :after
+  AND (:path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0'))
+ORDER BY c.id LIMIT :page;
+
+-- name: any_context
+SELECT c.trace FROM contexts c WHERE c.id = :id;
+
+-- name: load_commit
+INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at) ON CONFLICT (number) DO NOTHING;
+
+-- name: load_version
+INSERT INTO versions (memory, until, content, {state:}) VALUES (:memory, :until, :content, {values});
+
+-- name: load_usage
+INSERT INTO usage (memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
+VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :last_echoed_at, :changed);
+
+-- name: load_stamps
+-- What is new since when, for all that was loaded.
+UPDATE scopes SET
+    changed = max(changed, coalesce((SELECT max(m.changed) FROM memories m WHERE m.scope = scopes.number), 0)),
+    used = max(used, coalesce((SELECT max(u.changed) FROM usage u WHERE u.scope = scopes.number), 0))
+WHERE number IN (SELECT value FROM json_each(:scopes));
+
+-- name: check_contents
+SELECT number, title, text, hash, terms, analyser FROM contents;
+
+-- name: check_unused_contents
+SELECT number FROM contents
+WHERE number NOT IN (SELECT content FROM memories NOT INDEXED)
+  AND number NOT IN (SELECT content FROM versions NOT INDEXED);
+
+-- name: check_vectors
+SELECT v.key / 256, v.value, c.number, e.name, e.dimensions
+FROM vectors v LEFT JOIN contents c ON c.number = v.key / 256 LEFT JOIN encoders e ON e.number = v.key % 256;
+
+-- name: check_missing_vectors
+SELECT count(*) FROM contents c JOIN encoders e ON e.present = 1
+WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + e.number);
+
+-- name: check_states
+-- Every version of every memory, the present one last.
+SELECT m.number, s.until, c.hash, m.id, p.path, c.title, c.text, {state:s}
+FROM (
+    SELECT memory, number AS place, until, content, {state:} FROM versions
+    UNION ALL
+    SELECT number, 9223372036854775807, 9223372036854775807, content, {state:} FROM memories
+) s
+JOIN memories m ON m.number = s.memory
+LEFT JOIN scopes p ON p.number = m.scope
+LEFT JOIN contents c ON c.number = s.content
+ORDER BY s.memory, s.place;
+
+-- name: check_twins
+SELECT p.path, group_concat(m.id, ', ') FROM memories m NOT INDEXED JOIN scopes p ON p.number = m.scope
+WHERE m.status = 'active' GROUP BY m.scope, m.hash HAVING count(*) > 1;
+
+-- name: check_commits
+SELECT number, recorded_at FROM commits ORDER BY number;
+
+-- name: check_unknown_commits
+-- Commits that something was taken in by, and that are not recorded.
+SELECT DISTINCT s.changed FROM (
+    SELECT changed FROM memories UNION ALL SELECT changed FROM versions UNION ALL SELECT changed FROM uses
+    UNION ALL SELECT changed FROM votes UNION ALL SELECT changed FROM usage
+) s WHERE s.changed NOT IN (SELECT number FROM commits);
+
+-- name: check_usage
+-- What was counted, beside what the log says; the votes are read apart.
+SELECT m.number, m.id, m.scope, u.scope, u.served, u.echoed, u.last_served_at, u.last_echoed_at, u.helped, u.misled,
+       count(*) FILTER (WHERE l.use = 'served'), count(*) FILTER (WHERE l.use = 'echoed'),
+       max(l.at) FILTER (WHERE l.use = 'served'), max(l.at) FILTER (WHERE l.use = 'echoed')
+FROM memories m LEFT JOIN usage u ON u.memory = m.number LEFT JOIN uses l ON l.memory = m.number
+GROUP BY m.number;
+
+-- name: check_stamps
+-- Scopes that do not know of their last change or use, so that readers would not see it.
+SELECT p.path FROM scopes p
+WHERE p.changed < coalesce((SELECT max(m.changed) FROM memories m WHERE m.scope = p.number), 0)
+   OR p.used < coalesce((SELECT max(u.changed) FROM usage u WHERE u.scope = p.number), 0);
+
+-- name: check_contexts
+SELECT c.id, p.path, c.trace FROM contexts c LEFT JOIN scopes p ON p.number = c.scope;
+
+-- name: check_keys
+SELECT p.path, k.key, k.body, m.id, k.verdict, k.at
+FROM keys k LEFT JOIN scopes p ON p.number = k.scope LEFT JOIN memories m ON m.number = k.memory;
+
+-- name: one_to_recall
+-- The memory that was changed last of those that can be recalled whenever it is asked for, with its direction.
+SELECT m.id, p.path, c.title, c.text, {state:m}, e.name, e.dimensions, v.value
+FROM memories m
+JOIN scopes p ON p.number = m.scope
+JOIN contents c ON c.number = m.content
+JOIN encoders e ON e.present = 1
+JOIN vectors v ON v.key = 256 * m.content + e.number
+WHERE m.status = 'active' AND m.valid_until IS NULL
+ORDER BY m.number DESC LIMIT 1;
+
+-- name: check_votes
+SELECT memory, context, by, use, at FROM votes ORDER BY memory, number;

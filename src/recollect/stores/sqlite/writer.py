@@ -1,0 +1,164 @@
+"""Writer: all writing of one process, in the order it was asked for, many changes to a commit."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import apsw
+
+from recollect.errors import InvalidInput, StoreBusy, StoreError
+from recollect.stores.sqlite import forks
+from recollect.stores.sqlite.clerk import Clerk
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.waiting import Asked, Waiting
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+PUT_OFF = 0.2
+"""How many seconds a change that is not urgent waits for one that is."""
+
+MOST_PUT_OFF = 512
+"""How many changes may wait before a caller that is in no hurry waits with them."""
+
+
+class Writer:
+    """Writes for all threads of this process; a thread of its own stands in line with other processes.
+
+    `timeout` is how many seconds a caller waits at most for the change to begin.
+    """
+
+    def __init__(self, database: Database, *, timeout: float = 30.0) -> None:
+        self._database = database
+        self._timeout = timeout
+        self._closed = False
+        self.after_fork()
+        forks.tell_children(self)
+
+    def write(self, change: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
+        """What `change` returns, once all that it wrote is on the disk; if it raises, nothing of it is written.
+
+        Changes of other threads may be part of the same transaction; each is undone by itself. `StoreBusy` means that
+        the change was not begun and never will be: who has waited long enough either takes it back, or finds that
+        it has begun and waits for its end, which no other process can delay any more.
+        """
+        return self._done(change, timeout)
+
+    def later(self, change: Callable[[apsw.Connection], object]) -> None:
+        """Write with the next thing that is written, or soon; what fails is logged, and raised by `flush`.
+
+        It is not promised for a process that dies. Where too many changes wait already, the caller waits for them.
+        """
+        if len(self._waiting) >= MOST_PUT_OFF and not self._is_within():
+            self.write(_nothing)
+        self._ask(Asked(change, due=time.monotonic() + PUT_OFF)).add_done_callback(self._note)
+
+    def alone(self, act: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
+        """What `act` returns, which is called outside of any transaction while no other process writes."""
+        return self._done(act, timeout, alone=True)
+
+    def checkpoint(self, *, truncate: bool = False, timeout: float | None = None) -> None:
+        """Move all that is in the log into the file; with `truncate`, no byte of the log stays on the disk.
+
+        `StoreBusy` if somebody still reads what was there before when the time is over.
+        """
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_FULL
+        end = time.monotonic() + self._patience(timeout)
+        while not self.alone(lambda db: _is_moved(db, mode), timeout=end - time.monotonic()):
+            if time.monotonic() >= end:
+                raise StoreBusy(f"{self._database.name}: somebody is still reading what was there before; try again")
+
+    def flush(self, *, timeout: float | None = None) -> None:
+        """Returns when all that was put off has been written; raises if any of it failed."""
+        if self._thread is not None:
+            self.write(_nothing, timeout=timeout)
+        self._raise_failures()
+
+    def close(self) -> None:
+        """Write what was put off, and end; `StoreBusy` if others write until the time is over."""
+        self._refuse_within()
+        with self._starting:
+            self._closed = True
+        self._waiting.close()
+        if self._thread is not None:
+            self._thread.join(self._patience(None))
+            if left := self._waiting.take_back():
+                raise StoreBusy(f"{self._database.name}: others are writing; {left} changes put off were not written")
+        self._raise_failures()
+
+    def after_fork(self) -> None:
+        """Begin with nothing: the thread is the parent's, and so is what waits for it."""
+        self._starting = threading.Lock()
+        self._waiting = Waiting()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._failures = 0
+
+    def _done(self, act: Callable[[apsw.Connection], T], timeout: float | None, *, alone: bool = False) -> T:
+        """What came of it, when it is done."""
+        self._refuse_within()
+        patience = self._patience(timeout)
+        promise: Future[T] = self._ask(Asked(act, alone=alone))
+        try:
+            with suppress(TimeoutError, CancelledError):
+                promise.exception(patience)
+        except BaseException:  # an interrupted caller gets no answer, so it takes its change back if it can
+            promise.cancel()
+            raise
+        if promise.cancel():  # impossible once it has begun
+            raise StoreBusy(f"{self._database.name}: others were writing for {patience:.3g} s; try again")
+        return promise.result()
+
+    def _ask(self, asked: Asked) -> "Future[Any]":
+        with self._starting:
+            if self._closed:
+                raise StoreError(f"{self._database.name} is closed; open the store again")
+            if self._thread is None:
+                clerk = Clerk(self._database, self._waiting)
+                self._thread = threading.Thread(target=clerk.serve, name="recollect-writer", daemon=True)
+                self._thread.start()
+            self._waiting.add(asked)
+        return asked.promise
+
+    def _patience(self, timeout: float | None) -> float:
+        return min(max(self._timeout if timeout is None else timeout, 0.0), threading.TIMEOUT_MAX)
+
+    def _is_within(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def _refuse_within(self) -> None:
+        if self._is_within():
+            raise InvalidInput("a change cannot wait for another one; write both in one change, or use `later`")
+
+    def _note(self, promise: "Future[Any]") -> None:
+        """Keep what became of a change that nobody waits for."""
+        error = None if promise.cancelled() else promise.exception()
+        if error is not None:
+            _LOG.error("change_put_off_failed", exc_info=error, extra={"store": self._database.name})
+            self._failure = self._failure or error
+            self._failures += 1
+
+    def _raise_failures(self) -> None:
+        first, self._failure = self._failure, None
+        count, self._failures = self._failures, 0
+        if first is not None:
+            name = self._database.name
+            raise StoreError(f"{name}: {count} of the changes put off failed, the first with: {first}") from first
+
+
+def _nothing(_: apsw.Connection) -> None:
+    """A change that changes nothing, to wait for those before it."""
+
+
+def _is_moved(db: apsw.Connection, mode: int) -> bool:
+    """Try to move the log into the file; not if somebody still reads the state before it."""
+    try:
+        db.wal_checkpoint(mode=mode)
+    except apsw.BusyError:
+        return False
+    return True

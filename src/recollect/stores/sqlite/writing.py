@@ -1,0 +1,238 @@
+"""One transaction of the SQLite store."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.evidence import analysis, postings
+from recollect.model.archive import Imported, Item
+from recollect.model.encoder import Encoder
+from recollect.model.erasure import Erased, Lineage
+from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.probe import Vector
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import Use, Vote, tally_votes
+from recollect.stores.refusals import (
+    USES,
+    VOICES,
+    id_taken,
+    refuse_other_model,
+    refuse_other_use,
+    refuse_strange_vector,
+    said_already,
+)
+from recollect.stores.sqlite import erasing, rows
+from recollect.stores.sqlite.loading import Loading
+from recollect.stores.sqlite.sql import SQL, all_rows
+
+
+class SqliteWriting:
+    """What may be read and written inside one transaction; it gets its commit number with its first write."""
+
+    def __init__(self, db: apsw.Connection, now: datetime) -> None:
+        self._db = db
+        last, recorded = self._one("last_commit") or (0, 0)
+        self._commit = int(last) + 1
+        self._recorded = max(rows.micros(now), int(recorded))
+        self._begun = False
+        self._scopes: dict[Scope, int] = {}
+        self._changed: set[int] = set()
+
+    @property
+    def at(self) -> datetime:
+        return rows.moment(self._recorded)
+
+    @property
+    def commit(self) -> int:
+        return self._commit
+
+    def adopt(self, encoder: Encoder) -> None:
+        _, recorded = self._encoder()
+        refuse_other_model(recorded, encoder)
+        if recorded is None:
+            self._run("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
+
+    def get(self, scope: Scope, id: MemoryId) -> Memory | None:
+        return self._memory("own_memory", path=str(scope), id=id)
+
+    def twin(self, scope: Scope, hash: str) -> Memory | None:
+        return self._memory("twin", path=str(scope), hash=hash)
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        return self._memory("topic", path=str(scope), topic_key=topic_key)
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        row = self._one("key", path=str(scope), key=key)
+        return None if row is None else rows.kept(scope, key, row)
+
+    def put(self, memory: Memory, vector: Vector | None) -> Memory:
+        scope = self._scope(memory.scope)
+        present = self._one("present_state", id=memory.id)
+        if present is not None and present[1] != scope:
+            raise id_taken(memory.id)
+        if memory.status is Status.ACTIVE:
+            twin = self.twin(memory.scope, memory.hash)
+            if twin is not None and twin.id != memory.id:
+                raise said_already(twin.id)
+        state = rows.state(memory, recorded_at=self._recorded, commit=self._commit)
+        values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
+        if present is None:
+            content = self._content(memory, vector)
+            self._run("add_memory", id=memory.id, scope=scope, content=content, **values)
+        else:
+            number, _, content = present
+            if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
+                content = self._content(memory, vector)
+            self._run("keep_version", memory=number, until=self._commit)
+            self._run("change_memory", memory=number, content=content, **values)
+        if scope not in self._changed:
+            self._changed.add(scope)
+            self._run("scope_changed", scope=scope, commit=self._commit)
+        return memory.recorded(self.at, self._commit)
+
+    def keep(self, kept: Kept) -> None:
+        self._run("drop_old_keys", before=rows.micros(kept.at - KEPT_FOR))
+        self._run(
+            "add_key",
+            scope=self._scope(kept.scope),
+            key=kept.key,
+            body=kept.body,
+            id=kept.memory,
+            verdict=rows.verdict_text(kept.verdict),
+            at=rows.micros(kept.at),
+        )
+
+    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+        refuse_other_use(use, USES)
+        count = "count_served" if use is Use.SERVED else "count_echoed"
+        when = rows.micros(at)
+        for number, owner in self._places(scope, ids):
+            self._run("add_use", memory=number, use=use.value, at=when, context=context, commit=self._commit)
+            self._run(count, memory=number, scope=owner, at=when, commit=self._commit)
+            self._run("scope_used", scope=owner, commit=self._commit)
+
+    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+        for vote in votes:
+            refuse_other_use(vote.use, VOICES)
+            for number, owner in self._places(scope, [vote.memory]):
+                self._run(
+                    "add_vote",
+                    memory=number,
+                    context=vote.context,
+                    by=vote.by,
+                    use=vote.use.value,
+                    at=rows.micros(vote.at),
+                    commit=self._commit,
+                )
+                helped, misled = tally_votes(rows.standing(all_rows(self._db, "votes_on", memory=number)))
+                self._run("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=self._commit)
+                self._run("scope_used", scope=owner, commit=self._commit)
+
+    def trace(self, trace: Trace) -> None:
+        self._run(
+            "add_context",
+            id=trace.id,
+            scope=self._scope(trace.scope),
+            made_at=rows.micros(trace.made_at),
+            trace=rows.trace_text(trace),
+            commit=self._commit,
+        )
+
+    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
+        if self._commit == 1 and not self._begun:  # it never took in anything
+            if encoder is not None:
+                self._db.execute(SQL["add_encoder"], {"name": encoder.name, "dimensions": encoder.dimensions})
+            return Loading(self._db, self._as_there, encoder=self._encoder()[0]).load(items)
+        if encoder is not None:
+            self.adopt(encoder)
+        return Loading(self._db, self._as_of_now, encoder=self._encoder()[0]).load(items)
+
+    def _as_there(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
+        """The same commit, recorded at the same moment."""
+        recorded = rows.micros(recorded_at)
+        self._db.execute(SQL["load_commit"], {"commit": commit, "recorded_at": recorded})
+        return commit, recorded
+
+    def _as_of_now(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
+        """This commit, whichever it was elsewhere."""
+        self._begin()
+        return self._commit, self._recorded
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        found = all_rows(self._db, "lineage", path=str(scope))
+        return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
+
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
+        return self._erased(all_rows(self._db, "own_places", path=str(scope), ids=json.dumps(list(ids))))
+
+    def erase_all(self, scope: Scope) -> Erased:
+        asked = erasing.erase_contexts(self._db, self._run, scope)
+        erased = self._erased(all_rows(self._db, "all_places", path=str(scope)))
+        if asked.contexts or erased.ids:
+            self._run("unname_scope", path=str(scope))
+            self._scopes.pop(scope, None)
+        contexts, pieces = erased.contexts + asked.contexts, erased.pieces | asked.pieces
+        return replace(erased, contexts=contexts, pieces=pieces)
+
+    def _erased(self, found: Sequence[rows.Row]) -> Erased:
+        places = {MemoryId(id): (number, scope) for id, number, scope in found}
+        return erasing.erase(self._db, self._run, places, self._commit) if places else Erased()
+
+    def _content(self, memory: Memory, vector: Vector | None) -> int:
+        """Keep what the memory says, with its terms and its direction; gives the number."""
+        counts = analysis.counts(memory.searched_text)
+        row = self._one(
+            "add_content",
+            title=memory.title,
+            text=memory.text,
+            hash=memory.hash,
+            terms=postings.encode(counts),
+            analyser=analysis.VERSION,
+        )
+        content: int = (row or (0,))[0]
+        if vector is not None:
+            number, encoder = self._encoder()
+            refuse_strange_vector(vector, encoder)
+            self._run("add_vector", content=content, encoder=number, value=vector.astype("<f4").tobytes())
+        return content
+
+    def _encoder(self) -> tuple[int, Encoder | None]:
+        """The present model and its number."""
+        row = self._one("present_encoder")
+        return (0, None) if row is None else (row[0], Encoder(row[1], row[2]))
+
+    def _scope(self, scope: Scope) -> int:
+        if scope not in self._scopes:
+            self._begin()
+            row = self._one("add_scope", path=str(scope))
+            self._scopes[scope] = (row or (0,))[0]
+        return self._scopes[scope]
+
+    def _places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
+        """The numbers of those memories that the scope may see, with the numbers of the scopes they are in."""
+        whose = {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors])}
+        found = [self._one("place", id=id, **whose) for id in ids]
+        return [(row[0], row[1]) for row in found if row is not None]
+
+    def _memory(self, statement: str, /, **given: object) -> Memory | None:
+        row = self._one(statement, **given)
+        return None if row is None else rows.memory(row)
+
+    def _one(self, statement: str, /, **given: object) -> rows.Row | None:
+        return next(iter(self._db.execute(SQL[statement], given)), None)
+
+    def _run(self, statement: str, /, **given: object) -> None:
+        self._begin()
+        self._db.execute(SQL[statement], given)
+
+    def _begin(self) -> None:
+        """Take the commit number, with the first thing that is written."""
+        if not self._begun:
+            self._begun = True
+            self._db.execute(SQL["add_commit"], {"commit": self._commit, "recorded_at": self._recorded})

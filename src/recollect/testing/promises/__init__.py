@@ -1,0 +1,1 @@
+"""What every store promises, as tests by subject; `StoreContract` is all of them."""

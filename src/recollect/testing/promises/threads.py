@@ -1,0 +1,105 @@
+"""A store is used from many threads at once, and each sees a whole."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from recollect.errors import Conflict
+from recollect.model.memory import Memory, MemoryId
+from recollect.model.scope import Scope
+from recollect.model.usage import Use
+from recollect.ports import Store, Writing
+from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.keeping import a_note, a_probe, candidates, ids, nearness, put, seen
+
+TEAM = Scope.parse("acme")
+THREADS = 4
+
+
+def at_once(*tasks: Callable[[], object]) -> list[object]:
+    """What these give, each run in a thread of its own."""
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        return [future.result() for future in [pool.submit(task) for task in tasks]]
+
+
+class Threads:
+    """Writes come one after the other, and a reader sees all of each or nothing of it."""
+
+    def test_what_a_change_has_read_stays_true_until_it_has_written(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("counter", revisions=0))
+
+        def count(writing: Writing) -> None:
+            known = writing.get(SCOPE, MemoryId("counter"))
+            assert known is not None
+            writing.put(known.changed(revisions=known.revisions + 1), None)
+
+        def count_often() -> None:
+            for _ in range(10):
+                writer.write(count)
+
+        at_once(*[count_often] * THREADS)
+        assert store.get(SCOPE, ids("counter"))[0].revisions == 10 * THREADS
+        commits = [one.commit for one in store.history(SCOPE, MemoryId("counter"))]
+        assert len(commits) == len(set(commits)) == 10 * THREADS + 1
+
+    def test_of_twins_written_at_once_one_is_kept(self, store: Store, writer: Store) -> None:
+        def write(name: str) -> bool:
+            try:
+                put(writer, a_note(name, text="the same"))
+            except Conflict:
+                return False
+            return True
+
+        kept = at_once(*[lambda name=name: write(name) for name in "abcd"])
+        assert kept.count(True) == 1
+        assert len(seen(store, SCOPE)) == 1
+
+    def test_readers_see_all_of_a_write_or_nothing_of_it(self, store: Store, writer: Store) -> None:
+        put(writer, *(pair(0)))
+
+        def write() -> None:
+            for number in range(1, 30):
+                put(writer, *pair(number))
+
+        def read() -> None:
+            last = 0
+            for _ in range(60):
+                found = store.gather(a_probe("left right"))
+                known = candidates(found)
+                assert sorted(known) == ["left", "right"]
+                left, right = (known[MemoryId(id)].revisions or 0 for id in ("left", "right"))
+                assert left == right >= last
+                last = right
+                rows = found.rows.tolist()
+                assert [one and one.revisions for one in found.memories(rows)] == [last, last]
+
+        at_once(write, read, read, read)
+
+    def test_many_scopes_are_read_and_written_at_once(self, store: Store, writer: Store) -> None:
+        scopes = [Scope.parse(f"acme/{number}") for number in range(THREADS)]
+        put(writer, a_note("team", scope=TEAM, shared=True))
+
+        def live(scope: Scope) -> None:
+            for number in range(12):
+                put(writer, a_note(f"{scope} {number}", scope=scope))
+                writer.later(lambda writing: writing.record(scope, ids("team"), Use.SERVED, NOW, None))
+                own = [f"{scope} {earlier}" for earlier in range(number + 1)]
+                assert seen(store, scope) == sorted([*own, "team"])
+
+        at_once(*[lambda scope=scope: live(scope) for scope in scopes])
+        writer.flush()
+        assert store.usage(TEAM, ids("team"))[0].served == 12 * THREADS
+        assert candidates(store.gather(a_probe(scope=TEAM)))[MemoryId("team")].served == 12 * THREADS
+
+    def test_the_model_is_adopted_once_by_whoever_comes_first(self, store: Store, writer: Store) -> None:
+        def write(name: str) -> None:
+            put(writer, a_note(name, text=name))
+
+        at_once(*[lambda name=name: write(name) for name in "abcd"])
+        found = candidates(store.gather(a_probe("a")))
+        assert found[MemoryId("a")].similarity == nearness("a", "a")
+        assert all(one.similarity is not None for one in found.values())
+
+
+def pair(number: int) -> list[Memory]:
+    """Two memories that are always written together."""
+    return [a_note(id, scope=scope, shared=True, revisions=number) for id, scope in (("left", SCOPE), ("right", TEAM))]

@@ -1,0 +1,215 @@
+"""What happened to a memory is counted beside it: uses, votes, keys and contexts."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from recollect.errors import FieldError
+from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.memory import Kind, MemoryId
+from recollect.model.scope import Scope
+from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote
+from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.ports import Store
+from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.keeping import a_note, a_probe, a_trace, a_vote, ids, passed_over, put, the_candidate, together
+
+DAY = timedelta(days=1)
+A = MemoryId("a")
+
+
+def record(writer: Store, use: Use, *names: str, at: datetime = NOW) -> None:
+    """Count a use of each of these."""
+    writer.write(lambda writing: writing.record(SCOPE, ids(*names), use, at, "context"))
+
+
+def vote(writer: Store, *votes: Vote) -> None:
+    """Cast these votes at once."""
+    writer.write(lambda writing: writing.vote(SCOPE, votes))
+
+
+class Uses:
+    """Every use counts once, for the memory it was of, and the memory itself stays as it is."""
+
+    def test_a_memory_that_was_never_used_has_no_usage(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"))
+        assert store.usage(SCOPE, ids("a", "nobody")) == [UNUSED, UNUSED]
+
+    def test_uses_are_counted_by_sort_and_the_latest_of_each_is_known(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        record(writer, Use.SERVED, "a", "b", at=NOW + 2 * DAY)
+        record(writer, Use.SERVED, "a", at=NOW + DAY)
+        record(writer, Use.ECHOED, "a", at=NOW)
+        assert store.usage(SCOPE, ids("b", "a")) == [
+            Usage(served=1, last_served_at=NOW + 2 * DAY),
+            Usage(served=2, echoed=1, last_served_at=NOW + 2 * DAY, last_echoed_at=NOW),
+        ]
+
+    def test_one_call_counts_a_memory_as_often_as_it_is_named(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"))
+        record(writer, Use.SERVED, "a", "nobody", "a")
+        assert store.usage(SCOPE, ids("a")) == [Usage(served=2, last_served_at=NOW)]
+
+    def test_a_use_changes_nothing_of_the_memory(self, store: Store, writer: Store) -> None:
+        kept = put(writer, a_note("a"))
+        record(writer, Use.SERVED, "a")
+        vote(writer, a_vote("a"))
+        assert store.get(SCOPE, ids("a")) == store.history(SCOPE, A) == kept
+
+    def test_a_new_version_keeps_the_usage(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"))
+        record(writer, Use.SERVED, "a")
+        put(writer, a_note("a", text="in other words"))
+        assert store.usage(SCOPE, ids("a")) == [Usage(served=1, last_served_at=NOW)]
+        assert the_candidate(store.gather(a_probe()), "a").served == 1
+
+    def test_a_use_and_a_new_version_in_one_commit_are_both_found(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        record(writer, Use.SERVED, "a", "b")
+        store.gather(a_probe())
+        together(
+            writer,
+            lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, NOW + DAY, None),
+            lambda writing: writing.put(a_note("a", text="changed", importance=0.75), None),
+            lambda writing: writing.vote(SCOPE, [a_vote("a")]),
+        )
+        found = store.gather(a_probe())
+        a, b = the_candidate(found, "a"), the_candidate(found, "b")
+        assert (a.served, a.importance, a.usefulness, a.last_accessed_at) == (2, 0.75, 2 / 3, NOW + DAY)
+        assert (b.served, b.importance, b.usefulness, b.last_accessed_at) == (2, None, None, NOW + DAY)
+
+    def test_uses_are_found_by_the_next_question(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        for times in range(1, 4):
+            record(writer, Use.SERVED, "a", at=NOW + times * DAY)
+            found = store.gather(a_probe("what a says"))
+            a, b = the_candidate(found, "a"), the_candidate(found, "b")
+            assert [(one.served, one.last_accessed_at) for one in (a, b)] == [(times, NOW + times * DAY), (0, None)]
+
+    def test_a_judgement_is_no_use_to_be_counted_and_a_use_no_judgement_to_be_cast(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("a"))
+        for use in (Use.HELPED, Use.MISLED):
+            with pytest.raises(FieldError, match="served"):
+                record(writer, use, "a")
+        for use in (Use.SERVED, Use.ECHOED):
+            with pytest.raises(FieldError, match="helped"):
+                vote(writer, a_vote("a", use))
+        assert store.usage(SCOPE, ids("a")) == [UNUSED]
+
+
+class Votes:
+    """One vote per principal, context and memory; of one principal's the newest few count."""
+
+    def test_votes_are_counted_by_what_they_say(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        vote(writer, a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED, by="cleo"), a_vote("b", Use.MISLED))
+        assert store.usage(SCOPE, ids("a", "b")) == [Usage(helped=2, misled=1), Usage(misled=1)]
+        found = store.gather(a_probe())
+        assert [the_candidate(found, id).usefulness for id in "ab"] == [(2 + 1) / (2 + 1 + 2), (0 + 1) / (0 + 1 + 2)]
+
+    def test_a_vote_again_in_the_same_context_replaces_the_first(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"))
+        vote(writer, a_vote("a"))
+        vote(writer, a_vote("a", Use.MISLED, at=NOW + DAY))
+        assert store.usage(SCOPE, ids("a")) == [Usage(misled=1)]
+        vote(writer, a_vote("a", at=NOW - DAY))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=1)]
+
+    def test_votes_in_other_contexts_and_by_others_stand_beside_it(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"))
+        vote(writer, a_vote("a"), a_vote("a", context="another"), a_vote("a", by="ben"))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=3)]
+
+    def test_of_one_principal_only_the_newest_few_votes_on_a_memory_count(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        for number in range(VOTES_THAT_COUNT + 2):
+            use = Use.MISLED if number < 3 else Use.HELPED
+            vote(writer, a_vote("a", use, context=f"{number}", at=NOW + number * DAY), a_vote("b", context=f"{number}"))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 1, misled=1)]
+        assert store.usage(SCOPE, ids("b")) == [Usage(helped=VOTES_THAT_COUNT)]
+        vote(writer, a_vote("a", by="ben"))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT, misled=1)]
+
+    def test_the_newest_votes_are_those_cast_for_the_latest_moment_not_those_taken_in_last(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("a"))
+        vote(writer, *(a_vote("a", context=f"{number}", at=NOW) for number in range(VOTES_THAT_COUNT)))
+        vote(writer, a_vote("a", Use.MISLED, context="old", at=NOW - DAY))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT)]
+        vote(writer, a_vote("a", Use.MISLED, context="new", at=NOW + DAY))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 1, misled=1)]
+
+
+VERDICTS: list[Verdict] = [Created(), Updated(3), Reinforced(A), Changed("pinned"), Unchanged()]
+
+
+class Keys:
+    """What was said under a key is known for thirty days, in its scope."""
+
+    def test_a_key_is_known_in_its_scope_with_all_that_became_of_it(self, writer: Store) -> None:
+        put(writer, a_note("a"))
+        for verdict in VERDICTS:
+            kept = a_key("key", verdict=verdict)
+            writer.write(lambda writing, kept=kept: writing.keep(kept))  # type: ignore[misc]
+            assert known(writer, "key") == kept
+        assert [known(writer, "key", path) for path in ("acme", "acme/ana/below", "acme/ben")] == [None, None, None]
+        assert [known(writer, key) for key in ("Key", "ke", "other")] == [None, None, None]
+
+    def test_a_key_used_again_is_known_by_what_was_said_last(self, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"))
+        second = a_key("key", body="else", memory=MemoryId("b"), at=NOW + DAY)
+        together(writer, lambda writing: writing.keep(a_key("key")), lambda writing: writing.keep(second))
+        assert known(writer, "key") == second
+
+    def test_a_key_is_forgotten_when_another_is_kept_more_than_thirty_days_later(self, writer: Store) -> None:
+        put(writer, a_note("a"))
+        first = a_key("first")
+        writer.write(lambda writing: writing.keep(first))
+        writer.write(lambda writing: writing.keep(a_key("second", at=NOW + KEPT_FOR)))
+        assert known(writer, "first") == first
+        later = NOW + KEPT_FOR + timedelta(microseconds=1)
+        writer.write(lambda writing: writing.keep(a_key("third", at=later, scope=Scope.parse("acme/ben"))))
+        assert known(writer, "first") is None
+        assert known(writer, "second") is not None
+
+
+def a_key(key: str, **given: object) -> Kept:
+    """A key under which the memory `a` was created."""
+    fields: dict[str, object] = {"scope": SCOPE, "body": "said", "memory": A, "verdict": Created(), "at": NOW}
+    return Kept(key=key, **{**fields, **given})  # type: ignore[arg-type]
+
+
+def known(writer: Store, key: str, path: str = str(SCOPE)) -> Kept | None:
+    """What is known of the key in a scope."""
+    return writer.write(lambda writing: writing.kept(Scope.parse(path), key))
+
+
+class Contexts:
+    """What a context was made of is kept whole."""
+
+    def test_a_trace_is_kept_whole(self, store: Store, writer: Store) -> None:
+        trace = a_trace(
+            "context",
+            *("a", 'quo"te', "b\\c", "é–✓"),
+            made_at=NOW + timedelta(microseconds=1),
+            at=NOW - DAY,
+            known_at=NOW - 2 * DAY,
+            question=("first turn\nof two lines", "second ✓"),
+            kinds=tuple(kind.value for kind in Kind),
+            omitted=(passed_over("c"), passed_over("d")),
+            excluded={"gate:relevance": 3, "limit": 9},
+            marker="m-1",
+        )
+        writer.write(lambda writing: writing.trace(trace))
+        assert store.context(SCOPE, "context") == trace
+
+    def test_many_traces_are_told_apart(self, store: Store, writer: Store) -> None:
+        for number in range(5):
+            writer.later(lambda writing, number=number: writing.trace(a_trace(f"{number}", f"m{number}")))  # type: ignore[misc]
+        writer.flush()
+        assert [store.context(SCOPE, f"{number}") for number in range(5)] == [
+            a_trace(f"{number}", f"m{number}") for number in range(5)
+        ]

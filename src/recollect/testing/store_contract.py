@@ -1,0 +1,58 @@
+"""StoreContract: every promise of a store, as tests that a store inherits.
+
+class TestMyStore(StoreContract):
+    @pytest.fixture
+    def store(self, clock: Clock) -> Iterator[Store]:
+        store = MyStore(clock)
+        yield store
+        store.close()
+"""
+
+import pytest
+
+from recollect.ports import Store
+from recollect.testing.keeping import Clock
+
+pytest.register_assert_rewrite("recollect.testing.promises")
+
+from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
+from recollect.testing.promises.clocks import KnownAt  # noqa: E402
+from recollect.testing.promises.erasure import Erasure  # noqa: E402
+from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
+from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
+from recollect.testing.promises.scopes import Scopes  # noqa: E402
+from recollect.testing.promises.threads import Threads  # noqa: E402
+from recollect.testing.promises.uses import Contexts, Keys, Uses, Votes  # noqa: E402
+from recollect.testing.promises.versions import Transactions, Versions  # noqa: E402
+
+
+class StoreContract(
+    Scopes,
+    Versions,
+    Transactions,
+    Uses,
+    Votes,
+    Keys,
+    Contexts,
+    Erasure,
+    Counts,
+    Archives,
+    Eligibility,
+    Evidence,
+    HostileTexts,
+    KnownAt,
+    Threads,
+):
+    """What every store promises. A store supplies the fixture `store`, which is new for each test.
+
+    `clock` is the clock that the store must be made with; `writer` may be another store on the same data, through
+    which all is written while `store` reads it.
+    """
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def writer(self, store: Store) -> Store:
+        return store

@@ -1,0 +1,221 @@
+"""Random histories of a store: what is written when, in which order, and what is asked in between."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from recollect.errors import RecollectError
+from recollect.evidence.similarity import direction
+from recollect.model.encoder import Encoder
+from recollect.model.kept import Kept
+from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.probe import Probe, Vector
+from recollect.model.scope import Scope
+from recollect.model.usage import Use
+from recollect.model.verdict import Created
+from recollect.ports import Store, Writing
+from recollect.testing import NOW
+from recollect.testing.keeping import Clock, a_trace, a_vote, ids
+
+ENCODER = Encoder("test", 3)
+ANA, TEAM, BELOW = map(Scope.parse, ("acme/ana", "acme", "acme/ana/x"))
+STRANGERS = [Scope.parse(path) for path in ("acme-labs", "acme/ben")]
+SCOPES = [ANA, TEAM, BELOW, *STRANGERS]
+IDS = [f"m{number:02}" for number in range(16)]
+HOMES = dict(zip(IDS, [ANA, TEAM, ANA, TEAM, BELOW, ANA, TEAM, *STRANGERS] * 2, strict=False))
+"""The scope that an id belongs to."""
+
+WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "ana"]
+PARTS: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1.01, 0], [-1, 0, 0.1], [0.3, 0.5, 0.8]]
+WAYS = [direction(parts) for parts in PARTS]
+"""Few directions, so that some are equal, and some nearly so."""
+
+Action = Callable[[Writing], object]
+
+
+@dataclass(frozen=True)
+class Write:
+    """Some actions in one transaction, at a time relative to the last; `watched` if someone looks right afterwards."""
+
+    step: timedelta
+    actions: tuple[tuple[str, Any], ...]
+    watched: bool = False
+
+    def apply(self, store: Store, clock: Clock) -> object:
+        """What comes of it, be it an error."""
+        clock.move(self.step)
+        try:
+            return store.write(lambda writing: [_act(writing, name, given) for name, given in self.actions])
+        except RecollectError as error:
+            return type(error), str(error)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is asked: whose memory, as of when, known when, and about what."""
+
+    scope: Scope
+    as_of: timedelta
+    known: timedelta | None
+    terms: tuple[str, ...]
+    way: int | None
+
+    def probe(self, clock: Clock) -> Probe:
+        """The same, at the moment that the clock shows."""
+        return Probe(
+            scope=self.scope,
+            at=clock.now + self.as_of,
+            known_at=None if self.known is None else clock.now + self.known,
+            terms=self.terms,
+            vector=None if self.way is None else WAYS[self.way],
+            encoder=None if self.way is None else ENCODER,
+        )
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.terms) or self.way is not None
+
+
+def _act(writing: Writing, name: str, given: Any) -> object:
+    match name, given:
+        case "put", (memory, vector):
+            if vector is not None:
+                writing.adopt(ENCODER)
+            return writing.put(memory, vector)
+        case "change", (id, changes):
+            return _change(writing, id, changes)
+        case "erase", names:
+            return writing.erase(HOMES[names[0]], ids(*names))
+        case "use", (scope, names, use, at):
+            return writing.record(scope, ids(*names), use, at, None)  # type: ignore[func-returns-value]
+        case "vote", (scope, votes):
+            return writing.vote(scope, votes)  # type: ignore[func-returns-value]
+        case "trace", trace:
+            return writing.trace(trace)  # type: ignore[func-returns-value]
+        case "key", (id, at):
+            return _key(writing, id, at)  # type: ignore[func-returns-value]
+        case _:
+            raise AssertionError(name)
+
+
+def _change(writing: Writing, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
+    """A new version that differs in a few things from the last, where there is one."""
+    known = next((one for one in (writing.get(scope, id) for scope in SCOPES) if one is not None), None)
+    return None if known is None else writing.put(known.changed(**changes), None)
+
+
+def _key(writing: Writing, id: MemoryId, at: timedelta) -> None:
+    scope = next((scope for scope in SCOPES if writing.get(scope, id) is not None), None)
+    if scope is not None:
+        writing.keep(Kept(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
+
+
+days = st.integers(-3, 3).map(lambda number: timedelta(days=number)) | st.sampled_from(
+    [timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=5)]
+)
+moments = days.map(lambda step: NOW + step)
+names = st.lists(st.sampled_from(IDS), min_size=1, max_size=4).map(tuple)
+scopes = st.sampled_from([ANA, ANA, TEAM, BELOW, *STRANGERS])
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> Memory:
+    """Memories of few ids and few words, most of which may be recalled."""
+    return a_random_memory(draw(st.sampled_from(IDS)), draw(st.randoms(use_true_random=False)))
+
+
+def a_random_memory(id: str, chance: Random) -> Memory:
+    """A memory of whatever the dice give."""
+
+    def moment(*steps: int | None) -> datetime | None:
+        step = chance.choice(steps)
+        return None if step is None else NOW + timedelta(days=step, microseconds=chance.choice([0, 0, 1]))
+
+    def share() -> float | None:
+        return chance.choice([None, 0.0, 0.5, 1.0, 1 / 3, chance.random(), chance.random()])
+
+    begins, ends = moment(None, None, None, -5, 1), moment(None, None, None, 2, 0)
+    return Memory(
+        id=MemoryId(id),
+        scope=HOMES[id] if chance.random() < 0.95 else ANA,
+        text=" ".join([*chance.choices(WORDS, k=chance.randrange(1, 7)), chance.choice([id, id, id, "twin"])]),
+        title=chance.choice([None, None, "friday"]),
+        kind=chance.choice([Kind.FACT, Kind.PREFERENCE, Kind.DECISION]),
+        created_at=NOW + timedelta(days=chance.choice([-9, -9, -5, -3, -3, -2, -1, 0, 1])),
+        updated_at=moment(None, -1, -2),
+        valid_from=begins if begins is None or ends is None else min(begins, ends),
+        valid_until=ends if begins is None or ends is None else max(begins, ends),
+        importance=share(),
+        confidence=share(),
+        salience=share(),
+        topic_key=chance.choice([None, "topic"]),
+        shared=chance.random() < 0.6,
+        pinned=chance.random() < 0.3,
+        revisions=chance.randrange(1, 12),
+        status=chance.choice([Status.ACTIVE] * 8 + [Status.SUPERSEDED, Status.FORGOTTEN]),
+    )
+
+
+vectors: st.SearchStrategy[Vector | None] = st.sampled_from([None, *WAYS])
+changes = st.sampled_from(
+    [
+        *({"shared": shared} for shared in (True, False, False, False)),
+        *({"status": status} for status in (Status.FORGOTTEN, Status.ACTIVE, Status.ACTIVE, Status.ARCHIVED)),
+        *({"pinned": pinned} for pinned in (True, False)),
+        {"text": "another deploy"},
+        {"title": "friday"},
+        {"title": None},
+    ]
+)
+uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED])
+votes = st.builds(
+    a_vote,
+    st.sampled_from(IDS),
+    st.sampled_from([Use.HELPED, Use.MISLED]),
+    context=st.sampled_from("abcdefg"),
+    by=st.sampled_from(["ana", "ben"]),
+    at=moments,
+)
+actions = st.one_of(
+    *[st.tuples(st.just("put"), st.tuples(memories(), vectors))] * 2,
+    *[st.tuples(st.just("change"), st.tuples(st.sampled_from(IDS).map(MemoryId), changes))] * 2,
+    st.tuples(st.just("use"), st.tuples(scopes, names, uses, moments)),
+    st.tuples(st.just("vote"), st.tuples(scopes, st.lists(votes, min_size=1, max_size=7))),
+    st.tuples(st.just("key"), st.tuples(st.sampled_from(IDS).map(MemoryId), days)),
+    st.tuples(st.just("erase"), names),
+)
+steps = st.just(timedelta(0)) | days
+writes = st.builds(Write, steps, st.lists(actions, min_size=1, max_size=4).map(tuple), st.booleans())
+questions = st.sampled_from([(), ("deploy",), ("friday", "deploy"), ("ana", "部署", "unheard"), ("unheard",)])
+looks = st.builds(
+    Look,
+    scope=st.sampled_from([*[ANA, BELOW] * 5, TEAM, *STRANGERS, Scope.parse("nobody")]),
+    as_of=st.just(timedelta(0)) | days,
+    known=st.none() | st.none() | days,
+    terms=questions,
+    way=st.none() | st.integers(0, len(WAYS) - 1),
+)
+
+
+@st.composite
+def beginnings(draw: st.DrawFn) -> list[Write]:
+    """So many memories to begin with that there is something to find."""
+    chance = draw(st.randoms(use_true_random=False))
+    chosen = chance.sample(IDS, draw(st.integers(8, len(IDS))))
+    puts = [("put", (a_random_memory(id, chance), chance.choice([None, *WAYS, *WAYS]))) for id in chosen]
+    return [
+        Write(draw(steps), tuple(puts[start : start + 3]), chance.random() < 0.5) for start in range(0, len(puts), 3)
+    ]
+
+
+traces = st.builds(a_trace, st.uuids().map(str), st.sampled_from(IDS), st.sampled_from(IDS), scope=scopes)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Sequence[Write | Look]:
+    """What happens to a store, the first thing first."""
+    return [*draw(beginnings()), *draw(st.lists(writes | looks, min_size=2, max_size=14))]

@@ -1,0 +1,126 @@
+"""The SQLite store keeps the contract: on disk, in memory, and whoever writes to the file meanwhile."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import StoreError
+from recollect.model.memory import MemoryId
+from recollect.model.usage import Use
+from recollect.ports import Store
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing import NOW
+from recollect.testing.builders import SCOPE
+from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
+from recollect.testing.store_contract import StoreContract
+from tests.contract.other_process import OtherProcess, OtherStore
+
+
+class TestOnDisk(StoreContract):
+    @pytest.fixture
+    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memories.db", clock)
+        yield store
+        store.close()
+
+
+class TestInMemory(StoreContract):
+    @pytest.fixture
+    def store(self, clock: Clock) -> Iterator[Store]:
+        store = SqliteStore(":memory:", clock)
+        yield store
+        store.close()
+
+
+class TestWithHardlyAnyCache(StoreContract):
+    """Shelves are let go of as soon as there is another."""
+
+    @pytest.fixture
+    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memories.db", clock, cache_bytes=1)
+        yield store
+        store.close()
+
+
+class TestWrittenThroughAnotherStore(StoreContract):
+    """Two stores on one file: what one writes, the other reads."""
+
+    @pytest.fixture
+    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memories.db", clock)
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def writer(self, store: Store, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+        writer = SqliteStore(tmp_path / "memories.db", clock)
+        yield writer
+        writer.close()
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    process = OtherProcess()
+    yield process
+    process.end()
+
+
+class TestWrittenByAnotherProcess(StoreContract):
+    """What another process writes, this one reads."""
+
+    ELSEWHERE = 1_000  # each is a call to the other process
+
+    @pytest.fixture
+    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memories.db", clock)
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def writer(self, store: Store, clock: Clock, tmp_path: Path, other_process: OtherProcess) -> Iterator[OtherStore]:
+        writer = other_process.open(str(tmp_path / "memories.db"), clock)
+        yield writer
+        writer.close()
+
+
+def test_a_store_that_is_opened_again_finds_what_it_found(tmp_path: Path) -> None:
+    clock = Clock()
+    first = SqliteStore(tmp_path / "memories.db", clock)
+    put(first, a_note("a", importance=0.5), a_note("b", shared=True))
+    clock.move(timedelta(days=1))
+    put(first, a_note("a", text="changed"))
+    first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
+    first.later(lambda writing: writing.trace(a_trace("context", "a")))
+    probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
+    before = [candidates(first.gather(probe)) for probe in probes]
+    history = first.history(SCOPE, MemoryId("a"))
+    first.close()
+
+    again = SqliteStore(tmp_path / "memories.db", clock)
+    assert [candidates(again.gather(probe)) for probe in probes] == before
+    assert again.history(SCOPE, MemoryId("a")) == history
+    assert again.context(SCOPE, "context") == a_trace("context", "a")
+    assert again.encoder() == ENCODER
+    again.close()
+
+
+def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memories.db", Clock())
+    for number in range(10):
+        store.later(lambda writing, number=number: writing.put(a_note(f"{number}"), None))  # type: ignore[misc]
+    store.close()
+    again = SqliteStore(tmp_path / "memories.db", Clock())
+    assert seen(again, SCOPE) == [f"{number}" for number in range(10)]
+    again.close()
+
+
+def test_a_closed_store_is_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memories.db", Clock())
+    put(store, a_note("a"))
+    found = store.gather(a_probe())
+    store.close()
+    for use in (store.encoder, lambda: put(store, a_note("b")), lambda: found.memories([0])):
+        with pytest.raises(StoreError, match="closed"):
+            use()

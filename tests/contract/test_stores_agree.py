@@ -1,0 +1,195 @@
+"""Whatever happens, SQLite and the plain dictionary find the same, and it ranks the same to the last bit."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.model.memory import Kind, Memory, Status
+from recollect.model.probe import Found, Probe
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import Use
+from recollect.ports import Store
+from recollect.ranking.profile import Profile, Question
+from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.result import Ranking
+from recollect.ranking.scorer import rank
+from recollect.ranking.selection import rank_table
+from recollect.stores.dictionary import DictionaryStore
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing import NOW
+from recollect.testing.keeping import Clock, a_note, a_probe, a_vote, candidates, ids, put
+from tests.contract.histories import ANA, BELOW, IDS, SCOPES, Look, Write, histories, looks, traces
+from tests.unit.ranking.strategies import profiles
+
+
+@contextmanager
+def both(clock: Clock) -> Iterator[tuple[Store, Store]]:
+    """A new store of each sort, both by the same clock."""
+    plain, sqlite = DictionaryStore(clock), SqliteStore(":memory:", clock)
+    try:
+        yield plain, sqlite
+    finally:
+        sqlite.close()
+
+
+def live(history: Sequence[Write | Look], clock: Clock, plain: Store, sqlite: Store) -> None:
+    """Let the same happen to both, which must take it alike and find the same in between."""
+    for event in history:
+        if isinstance(event, Write):
+            before = clock.now
+            expected = event.apply(plain, clock)
+            clock.now = before
+            assert event.apply(sqlite, clock) == expected
+            for scope in (ANA, BELOW) if event.watched else ():
+                sqlite.gather(Probe(scope=scope, at=clock.now))
+        else:
+            assert found(sqlite.gather(event.probe(clock))) == found(plain.gather(event.probe(clock)))
+
+
+def found(one: Found) -> object:
+    """All that a store says of what it found, but for the order of its rows."""
+    rows, ids = one.rows.tolist(), one.table.ids
+    memories = {ids[row]: memory for row, memory in zip(rows, one.memories(rows), strict=True)}
+    return candidates(one), memories, {ids[row] for row in one.pinned.tolist()}, dict(one.barred), one.commit
+
+
+def facts(ranking: Ranking) -> object:
+    """Everything a ranking says, down to the last bit."""
+    shown = [(one.id, float(one.score).hex(), one.explanation) for one in ranking]
+    return shown, dict(ranking.excluded), ranking.scheme
+
+
+def ranked(found: Found, profile: Profile, at: datetime, *, limit: int, asked: bool) -> object:
+    """What columns make of it."""
+    table = found.table
+    return facts(rank_table(table, profile, at, limit=limit, asked=asked, fetch=found.candidates, rows=found.rows))
+
+
+BUILT_IN_PROFILES = [built_in(name) for name in sorted(BUILT_IN)]
+
+
+@given(histories(), st.lists(looks, min_size=1, max_size=3), st.lists(profiles(), min_size=1, max_size=2), st.data())
+def test_the_same_history_gives_the_same_rankings_to_the_last_bit(
+    history: Sequence[Write | Look], asked_for: list[Look], random: list[Profile], data: st.DataObject
+) -> None:
+    clock = Clock()
+    with both(clock) as (plain, sqlite):
+        live(history, clock, plain, sqlite)
+        for look in asked_for:
+            probe = look.probe(clock)
+            expected, got = plain.gather(probe), sqlite.gather(probe)
+            assert found(got) == found(expected)
+            chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
+            for profile in chosen:
+                if (profile.question is Question.REFUSED and look.asks) or (
+                    profile.question is Question.NEEDED and not look.asks
+                ):
+                    continue
+                limit = data.draw(st.integers(1, 12))
+                oracle = facts(rank(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks))
+                assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
+                assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
+
+
+@given(histories(), st.lists(traces, max_size=4), st.sampled_from([None, -2, -1, 0, 1]))
+def test_the_same_history_is_told_alike_however_it_is_asked_about(
+    history: Sequence[Write | Look], kept: list[Trace], days: int | None
+) -> None:
+    clock = Clock()
+    with both(clock) as (plain, sqlite):
+        live([*(Write(timedelta(0), (("trace", one),)) for one in kept), *history], clock, plain, sqlite)
+        known_at = None if days is None else clock.now + timedelta(days=days)
+        for scope in SCOPES:
+            everyone = ids(*IDS, "nobody")
+            assert sqlite.get(scope, everyone, known_at=known_at) == plain.get(scope, everyone, known_at=known_at)
+            assert sqlite.usage(scope, everyone) == plain.usage(scope, everyone)
+            assert [sqlite.history(scope, id) for id in everyone] == [plain.history(scope, id) for id in everyone]
+            for below in (False, True):
+                for statuses in (list(Status), [Status.ACTIVE], [Status.SUPERSEDED, Status.FORGOTTEN]):
+                    listed = [list(one.memories(scope, below=below, statuses=statuses)) for one in (sqlite, plain)]
+                    assert listed[0] == listed[1]
+            assert [sqlite.context(scope, one.id) for one in kept] == [plain.context(scope, one.id) for one in kept]
+            expected, got = (
+                store.write(lambda writing, scope=scope: [writing.topic(scope, "topic"), writing.kept(scope, "key")])  # type: ignore[misc]
+                for store in (plain, sqlite)
+            )
+            assert got == expected
+
+
+MANY = 20_000
+SCOPE = Scope.parse("acme/ana")
+TEAM = Scope.parse("acme")
+VOCABULARY = [f"word{number}" for number in range(400)]
+QUESTIONS = ["word1 word2 word399", "word7", "nothing that anyone said"]
+
+
+def many(chance: Random) -> list[Memory]:
+    """Many memories of one scope, with a few that its team shares."""
+    return [
+        a_note(
+            f"{number:05}",
+            scope=TEAM if number % 50 == 0 else SCOPE,
+            shared=True,
+            kind=chance.choice(list(Kind)),
+            text=" ".join([*chance.choices(VOCABULARY, k=chance.randrange(3, 12)), f"{number}"]),
+            created_at=NOW - timedelta(minutes=chance.randrange(500_000)),
+            importance=chance.choice([None, 0.5, chance.random()]),
+            confidence=chance.choice([None, chance.random()]),
+            salience=chance.choice([None, chance.random()]),
+            revisions=chance.randrange(1, 9),
+            status=chance.choices([Status.ACTIVE, Status.FORGOTTEN, Status.SUPERSEDED], [90, 5, 5])[0],
+        )
+        for number in range(MANY)
+    ]
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[tuple[Store, Store]]:
+    """Both stores with many memories, of which some were changed, used and judged since they were first asked for."""
+    clock, chance = Clock(), Random(7)
+    memories = many(chance)
+    changed = [one.changed(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, 700)]
+    served = [one.id for one in chance.sample(memories, 300)]
+    votes = [a_vote(one.id, chance.choice([Use.HELPED, Use.MISLED])) for one in chance.sample(memories, 100)]
+    with both(clock) as stores:
+        for store in stores:
+            put(store, *memories)
+            store.gather(a_probe(QUESTIONS[0], scope=SCOPE))
+            put(store, *changed)
+            store.write(lambda writing: writing.record(SCOPE, served, Use.SERVED, NOW, None))
+            store.write(lambda writing: writing.vote(SCOPE, votes))
+        yield stores
+
+
+def test_the_best_of_twenty_thousand_are_those_that_brute_force_finds(large: tuple[Store, Store]) -> None:
+    plain, sqlite = large
+    probe = a_probe(QUESTIONS[0], scope=SCOPE)
+    expected, got = plain.gather(probe), sqlite.gather(probe)
+    pool = list(candidates(expected).values())
+    silent = [replace(one, similarity=None, lexical=None) for one in pool]
+    for profile in BUILT_IN_PROFILES:
+        asked = profile.question is not Question.REFUSED
+        oracle = facts(rank(pool if asked else silent, profile, NOW, limit=20, asked=asked))
+        table = got if asked else sqlite.gather(a_probe(scope=SCOPE))
+        assert ranked(table, profile, NOW, limit=20, asked=asked) == oracle
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_best_two_hundred_of_twenty_thousand_agree_for_every_profile(
+    large: tuple[Store, Store], question: str
+) -> None:
+    plain, sqlite = large
+    probe = a_probe(question, scope=SCOPE, at=NOW - timedelta(days=20))
+    expected, got = plain.gather(probe), sqlite.gather(probe)
+    assert (dict(got.barred), len(got.rows)) == (dict(expected.barred), len(expected.rows))
+    for profile in BUILT_IN_PROFILES:
+        if profile.question is not Question.REFUSED:
+            oracle = ranked(expected, profile, probe.at, limit=200, asked=True)
+            assert ranked(got, profile, probe.at, limit=200, asked=True) == oracle

@@ -1,0 +1,82 @@
+"""A small database on a real disk, and other processes that use it too."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import apsw
+
+from recollect.stores.sqlite.connection import Database, Readers
+from recollect.stores.sqlite.writer import Writer
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+FOLDER, LATER = HERE / "migrations", HERE / "migrations_later"
+"""The migrations of this program, and of one that knows one more."""
+
+
+def a_database(path: Path | str, *, folder: Path = FOLDER) -> Database:
+    """The database at a path, with a table of notes."""
+    return Database.open(path, folder=folder)
+
+
+def note(text: str) -> Callable[[apsw.Connection], int]:
+    """A change that writes down a text, and returns its number."""
+    return lambda db: int(db.execute("INSERT INTO notes (text) VALUES (?) RETURNING number", (text,)).get)
+
+
+def notes(database: Database) -> list[str]:
+    """All texts that are written down, in the order they were."""
+    readers = Readers(database)
+    with readers.reading() as db:
+        found = [str(text) for (text,) in db.execute("SELECT text FROM notes ORDER BY number")]
+    readers.close()
+    return found
+
+
+@contextmanager
+def a_writer(database: Database, *, timeout: float = 30.0) -> Iterator[Writer]:
+    """A writer that is closed in the end."""
+    writer = Writer(database, timeout=timeout)
+    try:
+        yield writer
+    finally:
+        writer.close()
+
+
+class Other:
+    """Another process, which says a line when it is ready and goes on when it is told a line."""
+
+    def __init__(self, *command: object) -> None:
+        arguments = [sys.executable, "-m", "tests.integration.sqlite.other", *map(str, command)]
+        self.process = subprocess.Popen(
+            arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def hear(self) -> str:
+        """The next line it says; empty when it has ended."""
+        return _there(self.process.stdout).readline().strip()
+
+    def tell(self) -> None:
+        """Let it go on."""
+        _there(self.process.stdin).write("go on\n")
+        _there(self.process.stdin).flush()
+
+    def end(self) -> list[str]:
+        """What it still has to say; it must end well."""
+        said, _ = self.process.communicate()
+        assert self.process.returncode == 0
+        return str(said).splitlines()
+
+    def kill(self) -> None:
+        """End it at once, wherever it is."""
+        self.process.kill()
+        self.process.communicate()
+
+
+def _there(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None
+    return stream

@@ -1,0 +1,215 @@
+"""A forked child writes and reads with connections of its own, or is told why it cannot; the parent notices nothing."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.errors import RecollectError
+from recollect.stores.sqlite import forks
+from recollect.stores.sqlite.connection import Database, Readers
+from tests.integration.sqlite.scene import a_database, a_writer, note, notes
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork"),
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # there are threads, and that is the point
+]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return a_database(tmp_path / "store.db")
+
+
+def forked(act: Callable[[], object]) -> str:
+    """What `act` returns in a forked child, or what it is told there."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            said = str(act())
+        except RecollectError as error:
+            said = f"{type(error).__name__} {error}"
+        except BaseException as error:
+            said = f"unforeseen: {error!r}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as heard:
+        said = heard.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def locks_of(process: int, path: Path | None) -> list[str]:
+    """The locks that the kernel knows of a process on a file."""
+    assert path is not None
+    lines = Path("/proc/locks").read_text().splitlines()
+    return [line for line in lines if f" {process} " in line and line.split()[5].endswith(f":{path.stat().st_ino}")]
+
+
+def test_a_child_writes_through_the_same_writer_and_so_does_its_parent(database: Database) -> None:
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+        assert forked(lambda: writer.write(note("of the child"))) == "2"
+        assert writer.write(note("after")) == 3
+    assert notes(database) == ["before", "of the child", "after"]
+
+
+def test_a_child_reads_through_the_same_readers_and_so_does_its_parent(database: Database) -> None:
+    readers = Readers(database)
+
+    def count() -> int:
+        with readers.reading() as db:
+            return int(db.execute("SELECT count(*) FROM notes").get)
+
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+    assert (count(), forked(count), count()) == (1, "1", 1)
+    readers.close()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this platform does not show its locks")
+def test_a_child_has_locks_of_its_own(database: Database) -> None:
+    readers = Readers(database)
+    with readers.reading() as inherited:
+        inherited.execute("SELECT count(*) FROM notes").fetchall()
+
+    def locks() -> int:
+        with readers.reading():
+            return len(locks_of(os.getpid(), database.path))
+
+    assert forked(locks) == "1"  # without it, the last other process to close would remove the log
+    assert inherited.execute("SELECT count(*) FROM notes").get == 0
+    assert len(locks_of(os.getpid(), database.path)) == 1
+    readers.close()
+
+
+def test_a_connection_that_was_closed_before_the_fork_is_no_trouble(database: Database) -> None:
+    closed = database.connect()
+    closed.close()
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+        assert forked(lambda: writer.write(note("of the child"))) == "2"
+    del closed
+
+
+def test_a_child_writes_nothing_of_what_waits_in_its_parent(database: Database) -> None:
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+        writer.later(note("put off"))
+        assert forked(writer.close) == "None"
+        writer.flush()
+    assert notes(database) == ["before", "put off"]
+
+
+def test_many_forks_write_at_once(database: Database) -> None:
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+        threads = [
+            threading.Thread(target=lambda name=name: forked(lambda: writer.write(note(name)))) for name in "abcd"
+        ]
+        for thread in threads:
+            thread.start()
+        writer.write(note("meanwhile"))
+        for thread in threads:
+            thread.join()
+    assert sorted(notes(database)) == ["a", "b", "before", "c", "d", "meanwhile"]
+
+
+def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None:
+    begun, never = threading.Event(), threading.Event()
+
+    def slow(db: apsw.Connection) -> int:
+        begun.set()
+        never.wait(0.2)
+        return note("slow")(db)
+
+    with a_writer(database) as writer:
+        thread = threading.Thread(target=writer.write, args=(slow,))
+        thread.start()
+        begun.wait()
+        assert forked(lambda: writer.write(note("of the child"))) == "2"
+        thread.join()
+    assert notes(database) == ["slow", "of the child"]
+
+
+def test_a_child_that_was_forked_while_a_thread_was_reading_is_told_so(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "PATIENCE", 0.05)
+    readers = Readers(database)
+    reading, over = threading.Event(), threading.Event()
+
+    def read() -> None:
+        with readers.reading():
+            reading.set()
+            over.wait()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    reading.wait()
+    with a_writer(database) as writer:
+        said = forked(lambda: writer.write(note("never")))
+        assert said.startswith("StoreError this process was forked while its parent was reading or writing a store")
+        assert said.endswith("start processes with 'spawn', or fork before the store is used")
+        writer.write(note("of the parent"))
+    over.set()
+    thread.join()
+    readers.close()
+    assert notes(database) == ["of the parent"]
+
+
+def test_a_child_forked_from_within_reading_may_leave_it(database: Database) -> None:
+    readers = Readers(database)
+    with readers.reading() as db:
+        child = os.fork()
+        if child:
+            assert db.execute("SELECT count(*) FROM notes").get == 0
+    if not child:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    readers.close()
+
+
+def test_what_is_in_memory_stays_with_the_parent() -> None:
+    database = a_database(":memory:")
+    with a_writer(database) as writer:
+        writer.write(note("before"))
+        said = forked(lambda: writer.write(note("of the child")))
+        assert said.startswith("StoreError :memory: stays with the process that made it")
+        writer.write(note("after"))
+    assert notes(database) == ["before", "after"]
+
+
+def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Database) -> None:
+    reading, writing = os.pipe()
+
+    def take_the_turn_and_fork() -> None:
+        turn = a_database(database.name).turn()
+        turn.take()
+        if child := os.fork():
+            os.write(writing, child.to_bytes(8, "little"))
+        signal.pause()  # until both are killed
+
+    parent = os.fork()
+    if not parent:
+        try:
+            take_the_turn_and_fork()
+        finally:
+            os._exit(1)
+    child = int.from_bytes(os.read(reading, 8), "little")
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    try:
+        with a_writer(database) as writer:
+            writer.write(note("after"))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.close(reading)
+        os.close(writing)
+    assert notes(database) == ["after"]

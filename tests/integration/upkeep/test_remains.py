@@ -1,0 +1,95 @@
+"""Bytes that were erased are found wherever they are, and told from those that belong to rows."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.stores.sqlite import pages
+from recollect.stores.sqlite.remains import ANCHOR, PIECE, Finder, cut, search
+
+SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
+
+haystacks = st.lists(st.sampled_from([SAID, SAID[3:40], b"Ana is allergic", b"\0" * 30, b"peanuts, "])).map(b"".join)
+
+
+@given(st.binary(min_size=2 * PIECE, max_size=400), st.data())
+def test_whatever_is_left_of_a_text_has_a_piece_of_it_if_it_is_twice_as_long(said: bytes, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(said) - 2 * PIECE))
+    left = said[start : start + 2 * PIECE]
+    starts = range(-(-start // PIECE) * PIECE, start + PIECE + 1, PIECE)
+    telling = [said[at : at + PIECE] for at in starts if len(set(said[at : at + ANCHOR])) >= 4]
+    assert all(piece in left for piece in telling)
+    assert set(telling) <= set(cut(said))
+
+
+def test_a_short_text_is_one_piece_and_a_long_one_ends_with_one() -> None:
+    assert list(cut(b"Ana is well")) == [b"Ana is well"]
+    assert list(cut(SAID))[-1] == SAID[-PIECE:]
+    assert list(cut(b"")) == list(cut(b"\0" * 200)) == list(cut(b" " * 100)) == []
+
+
+@given(haystacks, st.sets(st.sampled_from([*cut(SAID), b"Ana is a", b"allergic to nothing"])))
+def test_every_piece_is_found_at_every_place(haystack: bytes, wanted: set[bytes]) -> None:
+    expected = {(at, one) for one in wanted for at in range(len(haystack)) if haystack.startswith(one, at)}
+    assert set(Finder(wanted).find(haystack)) == expected
+
+
+def test_many_pieces_are_looked_for_at_once() -> None:
+    wanted = {b"%016d" % number for number in range(5_000)}
+    haystack = b"".join(b"%016d" % number for number in range(0, 10_000, 7))
+    found = {piece for place, piece in Finder(wanted).find(haystack) if place % 16 == 0}
+    assert found == {b"%016d" % number for number in range(0, 5_000, 7)}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> apsw.Connection:
+    """A table with rows of every size, an index on them, and one without row numbers."""
+    db = apsw.Connection(str(tmp_path / "a.db"))
+    db.pragma("page_size", 1024)
+    db.pragma("secure_delete", "ON")
+    db.execute("CREATE TABLE notes (number INTEGER PRIMARY KEY, said TEXT)")
+    db.execute("CREATE INDEX notes_by_text ON notes (said)")
+    db.execute("CREATE TABLE words (word TEXT PRIMARY KEY, said TEXT) WITHOUT ROWID")
+    sizes = [*range(1, 1200, 7), 5_000, 20_000]
+    db.executemany("INSERT INTO notes (said) VALUES (?)", [(_text(size),) for size in sizes])
+    db.executemany("INSERT INTO words VALUES (?, ?)", [(f"{size}", _text(size)) for size in sizes])
+    db.execute("VACUUM")  # without it, copies are left behind where rows were moved
+    return db
+
+
+def _text(size: int) -> str:
+    """A text of which every piece says which one it is of."""
+    return "".join(f"{size}:{number};" for number in range(size))[:size]
+
+
+def test_all_that_is_in_rows_is_known_to_be(database: apsw.Connection) -> None:
+    path = Path(database.filename)
+    for size in (8, 50, 302, 904, 1_198, 5_000, 20_000):
+        found = search(path, database, frozenset(cut(_text(size).encode())))
+        assert found.remains == ()
+        assert set(found.elsewhere) == {"notes", "words"}
+        assert found.files == ("a.db",)
+
+
+def test_what_is_in_a_page_but_in_no_row_remains(database: apsw.Connection) -> None:
+    path = Path(database.filename)
+    database.pragma("secure_delete", "OFF")
+    database.execute("DELETE FROM notes WHERE length(said) <= 1000")
+    database.execute("DELETE FROM words WHERE length(said) <= 1000")
+    found = search(path, database, frozenset(cut(_text(302).encode())))
+    assert found.remains != ()
+    assert found.elsewhere == {}
+
+
+def test_the_cells_of_a_page_do_not_overlap_and_stay_inside_of_it(database: apsw.Connection) -> None:
+    content = Path(database.filename).read_bytes()
+    tree = database.execute("SELECT pageno FROM dbstat WHERE pagetype <> 'overflow'").fetchall()
+    for number in (int(str(row[0])) for row in tree):
+        page = content[(number - 1) * 1024 : number * 1024]
+        cells = sorted(pages.cells(page, first=number == 1, usable=1024), key=lambda one: one.start)
+        assert all(one.stop <= after.start for one, after in pairwise(cells))
+        assert all(0 < one.start < one.stop <= 1024 for one in cells)

@@ -1,0 +1,239 @@
+"""A check restores the file and finds whatever is wrong with it, in words."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.model.encoder import Encoder
+from recollect.model.report import Report
+from recollect.wiring import verify
+from tests.integration.upkeep.scene import SCOPE, Other, an_engine
+
+
+def a_store(path: Path) -> None:
+    """A store in which something of everything has happened."""
+    with an_engine(path) as engine:
+        for number in range(60):
+            engine.remember(f"thing {number} is what it is", scope=SCOPE, title=f"Title {number}", key=f"key {number}")
+        first, second, third, *_ = engine.memories(scope=SCOPE)
+        engine.revise(first.id, "thing 0 is something else", scope=SCOPE)
+        engine.pin(first.id, scope=SCOPE)
+        engine.forget(second.id, scope=SCOPE)
+        engine.remember(third.text, scope=SCOPE)
+        for by in ("ana", "ben"):
+            context = engine.recall("thing 0", scope=SCOPE)
+            engine.feedback(context.id or "", scope=SCOPE, helped=[first.id], by=by)
+        engine.remember("for all of us", scope="acme", shared=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store, closed, and a backup of it."""
+    folder = tmp_path_factory.mktemp("made")
+    a_store(folder / "a.db")
+    with an_engine(folder / "a.db") as engine:
+        engine.backup(folder / "b.db")
+    return folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made / "a.db", tmp_path))
+
+
+@pytest.fixture
+def backup(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made / "b.db", tmp_path))
+
+
+def flip(path: Path, place: int) -> None:
+    """Change one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0x10
+    path.write_bytes(content)
+
+
+def place_of(path: Path, said: bytes) -> int:
+    place = path.read_bytes().find(said)
+    assert place > 0
+    return place
+
+
+def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> None:
+    before = backup.read_bytes()
+    assert verify(backup) == Report(
+        path=str(backup),
+        bytes=len(before),
+        sealed=True,
+        schema=1,
+        encoder=Encoder("hashing-256", 256),
+        memories=61,
+        versions=64,
+        contexts=2,
+        recalled=True,
+    )
+    assert backup.read_bytes() == before
+    assert [path.name for path in backup.parent.iterdir()] == ["b.db"]
+
+
+@pytest.mark.parametrize("share", [number / 16 for number in range(1, 16)])
+def test_a_flipped_bit_in_a_backup_is_noticed_wherever_it_is(backup: Path, share: float) -> None:
+    flip(backup, int(backup.stat().st_size * share))
+    report = verify(backup)
+    assert not report.ok
+    assert not report.sealed
+    assert "bytes of the file have changed" in report.problems[0]
+
+
+@pytest.mark.parametrize("left", [0.0, 0.01, 0.3, 0.5, 0.9, 0.999])
+def test_a_backup_that_was_cut_is_noticed(backup: Path, left: float) -> None:
+    with backup.open("r+b") as file:
+        file.truncate(int(backup.stat().st_size * left))
+    assert not verify(backup).ok
+
+
+def test_a_backup_whose_end_was_cut_is_noticed_down_to_the_last_byte(backup: Path) -> None:
+    with backup.open("r+b") as file:
+        file.truncate(backup.stat().st_size - 1)
+    assert "its end is missing" in verify(backup).problems[0]
+
+
+def test_a_backup_that_is_used_as_a_store_has_no_seal_any_more_and_is_good(backup: Path) -> None:
+    with an_engine(backup) as engine:
+        engine.get(engine.memories(scope=SCOPE)[0].id, scope=SCOPE)
+    assert verify(backup).sealed
+    with an_engine(backup) as engine:
+        engine.remember("something new", scope=SCOPE)
+        assert verify(backup).memories == 62
+    report = verify(backup)
+    assert (report.ok, report.sealed, report.memories) == (True, False, 62)
+
+
+def test_a_store_is_checked_while_others_use_it(store: Path) -> None:
+    reader = Other("reads", store)
+    reader.hear()
+    with an_engine(store) as engine:
+        new = engine.remember("something new", scope=SCOPE)
+        report = verify(store)
+        assert (report.ok, report.sealed, report.memories, report.recalled) == (True, False, 62, True)
+        Other("writes", store, SCOPE, "no lock was lost").end()
+        assert engine.get(new.id, scope=SCOPE).text == "something new"
+    reader.end()
+
+
+def test_an_empty_store_is_a_good_one(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine:
+        engine.backup(tmp_path / "b.db")
+    report = verify(tmp_path / "b.db")
+    assert (report.ok, report.memories, report.recalled) == (True, 0, False)
+
+
+def test_what_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
+    with pytest.raises(recollect.NotFound, match=r"a\.db"):
+        verify(tmp_path / "a.db")
+    with pytest.raises(recollect.InvalidInput, match="no file"):
+        verify("postgresql://somewhere")
+
+
+def test_a_file_of_something_else_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_text("a letter, and not a short one. " * 500)
+    assert any("no SQLite database" in problem for problem in verify(tmp_path / "a.db").problems)
+    db = apsw.Connection(str(tmp_path / "b.db"))
+    db.execute("CREATE TABLE notes (note TEXT)")
+    db.close()
+    assert any("another program" in problem for problem in verify(tmp_path / "b.db").problems)
+
+
+FLIPPED: dict[str, tuple[Callable[[Path], int], str]] = {
+    "the header of the file": (lambda _: 63, "newer recollect"),
+    "the header of a page": (lambda _: 3 * 8192 + 3, "damaged"),
+    "a word": (lambda path: place_of(path, b"thing 33 is what"), "sum was made of"),
+    "a word of a title": (lambda path: place_of(path, b"Title 33"), "terms were made of"),
+    "a sum": (lambda path: place_of(path, b"thing 33 is what it is") + len("thing 33 is what it is") + 3, "sum"),
+}
+
+
+@pytest.mark.parametrize("what", FLIPPED)
+def test_a_flipped_bit_in_a_store_that_has_no_seal_is_noticed_where_it_matters(store: Path, what: str) -> None:
+    place, match = FLIPPED[what]
+    flip(store, place(store))
+    report = verify(store)
+    assert not report.ok
+    assert any(match in problem for problem in report.problems), report.problems
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "a text": ("UPDATE contents SET text = 'another' WHERE number = 3", "content 3 is not the text that its sum"),
+    "the terms": ("UPDATE contents SET terms = x'' WHERE number = 3", "content 3 is not the text that its terms"),
+    "the analyser": ("UPDATE contents SET analyser = '0' WHERE number = 3", "content 3 has the terms of analyser '0'"),
+    "a content of nobody": (
+        "INSERT INTO contents SELECT 99, title, text, hash, terms, analyser FROM contents WHERE number = 3",
+        "belongs to no memory",
+    ),
+    "a short vector": ("UPDATE vectors SET value = x'0000803f' WHERE key / 256 = 3", "content 3 has 4 bytes"),
+    "a vector of no direction": ("UPDATE vectors SET value = zeroblob(1024) WHERE key / 256 = 3", "not of length 1"),
+    "a vector of NaN": (
+        "UPDATE vectors SET value = CAST(x'0000c07f' || zeroblob(1020) AS BLOB) WHERE key / 256 = 3",
+        "content 3",
+    ),
+    "no vector": ("DELETE FROM vectors WHERE key / 256 = 3", "1 contents have no vector of the present model"),
+    "a vector of nothing": (
+        "INSERT INTO vectors SELECT 256 * 99999 + key % 256, value FROM vectors LIMIT 1",
+        "belongs to no content",
+    ),
+    "a vector of no model": ("UPDATE vectors SET key = key + 7 WHERE key / 256 = 3", "belongs to no model"),
+    "a kind": ("UPDATE memories SET kind = 'mood' WHERE number = 3", "cannot be read"),
+    "the sum of a memory": ("UPDATE memories SET hash = 'x' WHERE number = 3", "has the sum of another text"),
+    "two that say the same": (
+        "DROP INDEX one_active_memory_says_it; UPDATE memories SET hash = 'same' WHERE number IN (3, 4)",
+        "active memories that say the same",
+    ),
+    "a gap between versions": ("UPDATE versions SET until = until - 1 WHERE number = 1", "leave a gap, or overlap"),
+    "a missing version": ("DELETE FROM versions WHERE number = 2", "leave a gap, or overlap"),
+    "a version that ends before it begins": ("UPDATE versions SET changed = 9000 WHERE number = 1", "ends before it"),
+    "the moment of a version": (
+        "UPDATE memories SET recorded_at = recorded_at + 1 WHERE number = 3",
+        "not recorded when",
+    ),
+    "a lost commit": ("DELETE FROM commits WHERE number = 3", "commit 3 took something in and is not recorded"),
+    "commits out of order": (
+        "UPDATE commits SET recorded_at = 1 WHERE number = 3",
+        "not in the order of their numbers",
+    ),
+    "a counter": ("UPDATE usage SET served = served + 1 WHERE served > 0", "the counters of memory"),
+    "a lost use": ("DELETE FROM uses WHERE number = 1", "the counters of memory"),
+    "a vote that is not counted": ("UPDATE usage SET helped = 1 WHERE helped = 2", "the counters of memory"),
+    "lost counters": ("DELETE FROM usage WHERE helped = 2", "the counters of memory"),
+    "counters of another scope": ("UPDATE usage SET scope = 99", "kept for another scope"),
+    "a scope that knows nothing": ("UPDATE scopes SET changed = 0 WHERE path = 'acme/ana'", "acme/ana does not know"),
+    "a context": ("UPDATE contexts SET trace = '{}'", "cannot be read"),
+    "a context of another": (
+        "UPDATE contexts SET trace = replace(trace, 'acme/ana', 'acme/ben')",
+        "not the one that it says",
+    ),
+    "a key": ("UPDATE keys SET verdict = '[]' WHERE key = 'key 3'", "the key 'key 3' of acme/ana cannot be read"),
+    "a row that points to nothing": ("UPDATE memories SET scope = 99 WHERE number = 3", "points to a row of scopes"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_row_that_does_not_fit_the_others_is_told_in_words(store: Path, what: str) -> None:
+    change, match = WRONG[what]
+    db = apsw.Connection(str(store))
+    db.execute(change)
+    db.close()
+    report = verify(store)
+    assert any(match in problem for problem in report.problems), report.problems
+
+
+def test_many_problems_of_one_sort_are_counted(store: Path) -> None:
+    db = apsw.Connection(str(store))
+    db.execute("UPDATE contents SET terms = x''")
+    db.close()
+    contents = [problem for problem in verify(store).problems if "terms" in problem or "more like" in problem]
+    assert len(contents) == 21
+    assert contents[-1] == f"and {61 - 20} more like the last one"
