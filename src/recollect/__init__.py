@@ -1,8 +1,8 @@
-"""A memory engine for AI agents: exact, explained ranking and packing of what an agent knows."""
+"""A memory engine for AI agents: it remembers, recalls, ranks and explains, exactly."""
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.config import profile
+from recollect.config import Settings, profile
 from recollect.dialects.assistant import assistant_profile, compute_composite_score
 from recollect.dialects.composite_scorer import MemoryScorer, ScoredMemory
 from recollect.dialects.lifecycle_rfc import (
@@ -12,18 +12,31 @@ from recollect.dialects.lifecycle_rfc import (
     should_retain,
     usage_penalty,
 )
+from recollect.engine.engine import Engine
 from recollect.errors import (
     BudgetError,
+    Conflict,
+    EmbedderMismatch,
     FieldError,
     InvalidInput,
     NotFound,
     ProfileError,
+    ProviderBusy,
+    ProviderError,
     RecollectError,
+    SchemaMismatch,
     SchemesDiffer,
+    ScopeError,
     SignalMissing,
+    StoreBusy,
+    StoreError,
 )
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, Memory
+from recollect.model.draft import Draft
+from recollect.model.memory import Kind, Memory, Provenance, Status
+from recollect.model.scope import Scope
+from recollect.model.usage import Usage
+from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
@@ -34,6 +47,7 @@ from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
 from recollect.version import __version__ as __version__
+from recollect.wiring import open
 
 if TYPE_CHECKING:
     from recollect.dialects.observations import (
@@ -48,8 +62,12 @@ __all__ = [
     "Budget",
     "BudgetError",
     "Candidate",
+    "Conflict",
     "Context",
     "ContextScore",
+    "Draft",
+    "EmbedderMismatch",
+    "Engine",
     "Explanation",
     "FieldError",
     "InvalidInput",
@@ -60,19 +78,32 @@ __all__ = [
     "Profile",
     "ProfileError",
     "Prompt",
+    "Provenance",
+    "ProviderBusy",
+    "ProviderError",
     "Ranking",
+    "Receipt",
     "RecollectError",
+    "SchemaMismatch",
     "SchemesDiffer",
+    "Scope",
+    "ScopeError",
     "Scored",
     "ScoredMemory",
     "SearchScore",
+    "Settings",
     "SignalMissing",
+    "Status",
+    "StoreBusy",
+    "StoreError",
+    "Usage",
     "assistant_profile",
     "calculate_salience",
     "calculate_value",
     "compute_composite_score",
     "fuse",
     "merge",
+    "open",
     "pack",
     "profile",
     "rank",

@@ -1,11 +1,70 @@
-"""What a user configures, read from where the user keeps it: profiles, by name or file."""
+"""What a user configures, read from where the user keeps it: settings, and profiles by name or file."""
 
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
-from recollect.errors import InvalidInput, NotFound, ProfileError
+from recollect.errors import FieldError, InvalidInput, NotFound, ProfileError, remedy, show
+from recollect.model import limits
 from recollect.ranking.parse import Document, override, parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
+
+PREFIX = "RECOLLECT_"
+"""What the names of all our environment variables begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a store is opened with: which embedder, how long to wait for other writers, how much to keep in memory.
+
+    Each is read from the environment too, as RECOLLECT_ and its name in capitals.
+    """
+
+    embedder: str | None = None
+    embedder_key: str | None = field(default=None, repr=False)
+    busy_timeout: float = 30.0
+    cache_bytes: int = 2 * 1024**3
+
+    def __post_init__(self) -> None:
+        for name in ("embedder", "embedder_key"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise FieldError(f"{type(value).__name__} is no text", field=name)
+        limits.a_number("busy_timeout", self.busy_timeout)
+        if not 0.0 < self.busy_timeout <= 86_400.0:
+            raise FieldError(f"{show(self.busy_timeout)} is no number of seconds up to a day", field="busy_timeout")
+        limits.a_count("cache_bytes", self.cache_bytes)
+
+
+def settings(given: Settings | Mapping[str, Any] | None = None) -> Settings:
+    """The settings: those given, else those of the environment, else the defaults."""
+    if isinstance(given, Settings):
+        return given
+    known = [one.name for one in fields(Settings)]
+    stated = dict(given or {})
+    odd = next((name for name in stated if name not in known), None)
+    if odd is not None:
+        raise FieldError(f"there is no such setting; {remedy(str(odd), known)}", field=str(odd))
+    return Settings(**{**_from_environment(known), **stated})
+
+
+def _from_environment(known: list[str]) -> dict[str, Any]:
+    said = {name: os.environ[variable] for name in known if (variable := PREFIX + name.upper()) in os.environ}
+    read = {"busy_timeout": float, "cache_bytes": int}
+    values: dict[str, Any] = {}
+    for name, text in said.items():
+        try:
+            values[name] = read.get(name, str)(text)
+        except ValueError as error:
+            variable = PREFIX + name.upper()
+            raise FieldError(f"{show(text)} is no number; it comes from {variable}", field=name) from error
+        if isinstance(values[name], float) and not math.isfinite(values[name]):
+            raise FieldError(f"{show(text)} is no number; it comes from {PREFIX + name.upper()}", field=name)
+    return values
 
 
 def profile(source: str | Path, overrides: Document | None = None) -> Profile:

@@ -1,11 +1,11 @@
-"""Profiles by name or file."""
+"""Settings, and profiles by name or file."""
 
 from pathlib import Path
 
 import pytest
 
 from recollect import config
-from recollect.errors import NotFound, ProfileError
+from recollect.errors import FieldError, NotFound, ProfileError
 from recollect.ranking.profiles import TEXTS, built_in
 
 
@@ -33,3 +33,53 @@ def test_a_file_that_is_not_there_is_not_found_and_a_folder_cannot_be_read(tmp_p
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(ProfileError, match="cannot be read"):
         config.profile(tmp_path / "folder.toml")
+
+
+def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EMBEDDER", "EMBEDDER_KEY", "BUSY_TIMEOUT", "CACHE_BYTES"):
+        monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
+    assert config.settings() == config.Settings()
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("RECOLLECT_EMBEDDER_KEY", "k-1")
+    monkeypatch.setenv("RECOLLECT_BUSY_TIMEOUT", "2.5")
+    monkeypatch.setenv("RECOLLECT_CACHE_BYTES", "1024")
+    assert config.settings() == config.Settings(
+        embedder="hashing", embedder_key="k-1", busy_timeout=2.5, cache_bytes=1024
+    )
+    assert config.settings({"busy_timeout": 1}).busy_timeout == 1
+    assert config.settings({"busy_timeout": 1}).cache_bytes == 1024
+    whole = config.Settings(cache_bytes=7)
+    assert config.settings(whole) is whole
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"busy_timout": 1}, "field 'busy_timout': there is no such setting; did you mean 'busy_timeout'"),
+        ({"busy_timeout": 0}, "field 'busy_timeout'"),
+        ({"busy_timeout": float("inf")}, "field 'busy_timeout'"),
+        ({"busy_timeout": "5"}, "field 'busy_timeout'"),
+        ({"cache_bytes": -1}, "field 'cache_bytes'"),
+        ({"cache_bytes": 1.5}, "field 'cache_bytes'"),
+        ({"embedder": 7}, "field 'embedder': int is no text"),
+        ({"embedder_key": b"secret"}, "field 'embedder_key': bytes is no text"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_name(given: dict[str, object], problem: str) -> None:
+    with pytest.raises(FieldError, match=problem):
+        config.settings(given)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"), [("BUSY_TIMEOUT", "soon"), ("BUSY_TIMEOUT", "nan"), ("CACHE_BYTES", "1G")]
+)
+def test_an_environment_variable_that_is_no_number_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, text: str
+) -> None:
+    monkeypatch.setenv(f"RECOLLECT_{variable}", text)
+    with pytest.raises(FieldError, match=f"it comes from RECOLLECT_{variable}"):
+        config.settings()
+
+
+def test_a_key_is_never_shown() -> None:
+    assert "k-1" not in repr(config.Settings(embedder_key="k-1"))

@@ -1,0 +1,213 @@
+"""The embedded engine against bare NumPy on the same vectors, in the same process.
+
+Prints, for one scope of N memories: how fast they are written, the first search after opening, `search` and `recall`
+warm beside one matrix-vector product with argpartition, a search just after a write, and the memory it takes.
+"""
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import recollect
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+SCOPE = "acme/ana"
+WORDS = 30_000
+"""How many distinct words there are; how often each is said follows Zipf's law."""
+
+
+class Given:
+    """An embedder that gives the direction it was told to: embedding time is not what is measured."""
+
+    name = "given"
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.next: NDArray[np.float32] = np.ones((1, dimensions), dtype=np.float32)
+
+    def embed(self, texts: Sequence[str], purpose: str) -> NDArray[np.float32]:
+        return np.repeat(self.next, len(texts), axis=0)
+
+
+def texts(count: int, length: int, seed: int) -> list[str]:
+    """Texts of words whose frequencies follow Zipf's law."""
+    random = np.random.default_rng(seed)
+    words = np.minimum(random.zipf(1.15, (count, length)), WORDS)
+    return [" ".join(f"w{word:x}" for word in row) for row in words]
+
+
+def timed(run: Callable[[], object], rounds: int) -> list[float]:
+    """How long each of so many runs took, in milliseconds."""
+    found = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run()
+        found.append((time.perf_counter() - start) * 1000.0)
+    return found
+
+
+def line(what: str, spent: Sequence[float], bare: float | None = None) -> None:
+    """One line: the median, the 95th percentile, and how many times the bare cost the median is."""
+    p50, p95 = statistics.median(spent), float(np.quantile(spent, 0.95))
+    ratio = "" if bare is None else f"{p50 / bare:8.2f} ×"
+    print(f"{what:<44} p50 {p50:9.2f} ms   p95 {p95:9.2f} ms {ratio}", flush=True)
+
+
+def peak() -> float:
+    """The most memory this process ever had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def fill(path: Path, matrix: NDArray[np.float32]) -> None:
+    """A store with a memory for each row of the matrix."""
+    said = texts(len(matrix), 20, seed=1)
+    given = Given(matrix.shape[1])
+    with recollect.open(path, embedder=given, clock=lambda: AT) as engine:
+        start = time.perf_counter()
+        for first in range(0, len(matrix), 10_000):
+            engine.remember_all(
+                [
+                    {
+                        "text": f"{said[row]} {row}",
+                        "vector": matrix[row].tolist(),
+                        "at": AT - timedelta(minutes=row),
+                        "importance": (row % 11) / 10.0 if row % 10 else None,
+                    }
+                    for row in range(first, min(first + 10_000, len(matrix)))
+                ],
+                scope=SCOPE,
+            )
+        spent = time.perf_counter() - start
+    print(f"remember_all in batches of 10,000: {len(matrix) / spent:,.0f} memories a second", flush=True)
+
+
+def durable(path: Path, dimensions: int) -> None:
+    """One durable `remember` at a time."""
+    given = Given(dimensions)
+    with recollect.open(path, embedder=given, clock=lambda: AT) as engine:
+        numbers = iter(range(10**9))
+        line(
+            "remember, durable, without embedding",
+            timed(
+                lambda: engine.remember(f"one more {next(numbers)}", scope="acme/one", vector=[1.0] * dimensions), 200
+            ),
+        )
+
+
+def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
+    """Recall beside the bare cost."""
+    dimensions = matrix.shape[1]
+    random = np.random.default_rng(3)
+    questions = [" ".join(text.split()[:8]) for text in texts(64, 12, seed=2)]
+    near = matrix[random.integers(0, len(matrix), 64)] + random.normal(0.0, 0.05, (64, dimensions))
+    vectors = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+
+    def bare() -> None:
+        scores = matrix @ vectors[0]
+        np.argpartition(scores, -10)[-10:]
+
+    timed(bare, 5)
+    cost = statistics.median(timed(bare, rounds))
+    before = peak()
+    given = Given(dimensions)
+    engine = recollect.open(path, embedder=given, clock=lambda: AT)
+    turn = iter(range(10**9))
+
+    def ask(profile: str, limit: int) -> None:
+        place = next(turn) % 64
+        given.next = vectors[place : place + 1]
+        engine.search(questions[place], scope=SCOPE, profile=profile, limit=limit)
+
+    line(f"first search after opening, {len(matrix):,} memories", timed(lambda: ask("default", 10), 1))
+    print(
+        f"memory: {peak() - before:.0f} MiB more at its peak, vectors alone {matrix.nbytes / 2**20:.0f} MiB", flush=True
+    )
+    line("bare: matrix @ vector, argpartition", timed(bare, rounds), cost)
+    for profile in ("five-signal", "three-signal", "salience-hybrid", "default"):
+        timed(lambda profile=profile: ask(profile, 10), 3)  # type: ignore[misc]
+        line(f"search, {profile}, best 10", timed(lambda profile=profile: ask(profile, 10), rounds), cost)  # type: ignore[misc]
+    line("search, default, best 200", timed(lambda: ask("default", 200), rounds), cost)
+
+    def context() -> None:
+        place = next(turn) % 64
+        given.next = vectors[place : place + 1]
+        engine.recall(questions[place], scope=SCOPE, tokens=1200)
+
+    line("recall, default, 1,200 tokens", timed(context, rounds), cost)
+    line("bare again", timed(bare, rounds), cost)
+
+    def written_to() -> None:
+        engine.remember(f"news {next(turn)}", scope=SCOPE, vector=[1.0] * dimensions)
+
+    def after_a_write() -> list[float]:
+        spent = []
+        for _ in range(11):
+            written_to()
+            spent += timed(lambda: ask("default", 10), 1)
+        return spent
+
+    line("search just after a write", after_a_write(), cost)
+    engine.close()
+
+
+def several(path: Path, dimensions: int, processes: int) -> None:
+    """The memory of several processes that each searched the same file, as their own pages add up."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import engine as b, recollect; "
+        "given = b.Given(int(sys.argv[3])); "
+        "e = recollect.open(sys.argv[2], embedder=given, clock=lambda: b.AT); "
+        "e.search('w1 w2', scope=b.SCOPE); print('ready', flush=True); sys.stdin.read()"
+    )
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", code, here, str(path), str(dimensions)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    for one in running:
+        assert one.stdout is not None
+        one.stdout.readline()
+    total = sum(_proportional(one.pid) for one in running)
+    print(f"memory of {processes} processes that searched it: {total:.0f} MiB together", flush=True)
+    for one in running:
+        one.communicate("")
+
+
+def _proportional(pid: int) -> float:
+    """The memory of a process in MiB, shared pages divided among those who share them."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+    return sum(int(row.split()[1]) for row in text.splitlines() if row.startswith("Pss:")) / 1024.0
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000])
+    arguments.add_argument("--dimensions", type=int, default=384)
+    arguments.add_argument("--rounds", type=int, default=31)
+    arguments.add_argument("--processes", type=int, default=10)
+    chosen = arguments.parse_args()
+    for rows in chosen.rows:
+        print(f"\n{rows:,} memories, {chosen.dimensions} dimensions", flush=True)
+        matrix = np.random.default_rng(0).normal(size=(rows, chosen.dimensions)).astype(np.float32)
+        matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bench.db"
+            fill(path, matrix)
+            measure(path, matrix, chosen.rounds)
+            durable(path, chosen.dimensions)
+            if chosen.processes:
+                several(path, chosen.dimensions, chosen.processes)
+            print(f"file: {path.stat().st_size / 2**20:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The use cases: each gathers, decides and commits, in that order."""

@@ -1,0 +1,349 @@
+"""Engine: the use cases bound to a world; what users hold."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from recollect.engine import change, erase, inspect, recall, transfer
+from recollect.engine.feedback import feedback
+from recollect.engine.question import Turn, read_question
+from recollect.engine.remember import remember_all
+from recollect.engine.world import World
+from recollect.errors import InvalidInput, RecollectError
+from recollect.model.archive import Imported
+from recollect.model.draft import Draft, read_draft
+from recollect.model.erasure import Erasure
+from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status
+from recollect.model.scope import Scope, a_scope
+from recollect.model.stats import Stats
+from recollect.model.usage import Usage
+from recollect.model.verdict import Receipt
+from recollect.packing.budget import Budget
+from recollect.packing.pack import Context
+from recollect.ports import Durable, Progress
+from recollect.ranking.parse import Document
+from recollect.ranking.profile import Profile
+from recollect.ranking.result import Ranking
+from recollect.ranking.why import Why
+
+DEPTH = 200
+"""How many of the best a recall considers for packing."""
+
+
+class Engine:
+    """Remembers, recalls and explains. Safe to use from many threads; close it, or use it in a `with`."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._closing = threading.Lock()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is still to be written, and let go of the store."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._world.store.close()
+
+    @property
+    def embedder(self) -> str:
+        """The name of the model that embeds."""
+        return self._open.encoder.name
+
+    @property
+    def _open(self) -> World:
+        if self._closed:
+            raise RecollectError("this engine is closed; open the store again")
+        return self._world
+
+    def remember(
+        self,
+        text: str,
+        *,
+        scope: str | Scope,
+        kind: Kind | str = Kind.OBSERVATION,
+        title: str | None = None,
+        topic_key: str | None = None,
+        tags: Iterable[str] = (),
+        importance: float | None = None,
+        confidence: float | None = None,
+        pinned: bool = False,
+        shared: bool = False,
+        session: str | None = None,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        valid_from: datetime | None = None,
+        valid_until: datetime | None = None,
+        provenance: Provenance | str = Provenance.MODEL_INFERENCE,
+        source: str | None = None,
+        derived_from: Iterable[str] = (),
+        evidence: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        vector: Sequence[float] | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Remember a text; the receipt says which memory now says it, and what was decided."""
+        given = {name: value for name, value in locals().items() if name != "self"}
+        (receipt,) = remember_all(self._open, [read_draft(given)])
+        return receipt
+
+    def remember_all(
+        self, drafts: Iterable[Draft | Mapping[str, Any]], *, scope: str | Scope | None = None
+    ) -> list[Receipt]:
+        """Remember all of the drafts, or none; `scope` is for those that name none."""
+        return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in drafts])
+
+    def search(
+        self,
+        query: str | Sequence[Turn],
+        *,
+        scope: str | Scope,
+        profile: Profile | str | None = None,
+        limit: int = 10,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        kinds: Iterable[Kind | str] | None = None,
+        overrides: Document | None = None,
+    ) -> Ranking:
+        """The exact best `limit` of all the scope's memories, each with its explanation."""
+        world = self._open
+        request = recall.read_request(
+            world,
+            world.now(),
+            read_question(query),
+            scope=a_scope(scope),
+            profile=profile,
+            overrides=overrides,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=kinds,
+        )
+        return recall.search(world, request, limit)
+
+    def recall(
+        self,
+        query: str | Sequence[Turn],
+        *,
+        scope: str | Scope,
+        tokens: int | Budget = 1200,
+        profile: Profile | str | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        kinds: Iterable[Kind | str] | None = None,
+        depth: int = DEPTH,
+        overrides: Document | None = None,
+    ) -> Context:
+        """The memories that best answer the question, packed into a budget and rendered for a model."""
+        world = self._open
+        now = world.now()
+        request = recall.read_request(
+            world,
+            now,
+            read_question(query),
+            scope=a_scope(scope),
+            profile=profile,
+            overrides=overrides,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=kinds,
+        )
+        return recall.recall(world, request, _budget(tokens), depth, now)
+
+    def brief(
+        self,
+        *,
+        scope: str | Scope,
+        tokens: int | Budget = 1200,
+        profile: Profile | str = "session",
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        kinds: Iterable[Kind | str] | None = None,
+        depth: int = DEPTH,
+    ) -> Context:
+        """What to know before anyone asks, packed into a budget and rendered for a model."""
+        world = self._open
+        now = world.now()
+        request = recall.read_request(
+            world,
+            now,
+            None,
+            scope=a_scope(scope),
+            profile=profile,
+            overrides=None,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=kinds,
+        )
+        return recall.recall(world, request, _budget(tokens), depth, now)
+
+    def why(
+        self,
+        id: str,
+        query: str | Sequence[Turn],
+        *,
+        scope: str | Scope,
+        profile: Profile | str | None = None,
+        tokens: int | Budget = 1200,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        depth: int = DEPTH,
+        overrides: Document | None = None,
+    ) -> Why:
+        """At which step the memory stands or falls when the question is recalled, and what would change it."""
+        world = self._open
+        request = recall.read_request(
+            world,
+            world.now(),
+            read_question(query),
+            scope=a_scope(scope),
+            profile=profile,
+            overrides=overrides,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=None,
+        )
+        return inspect.why(world, request, id, _budget(tokens), depth)
+
+    def feedback(
+        self,
+        context_id: str,
+        *,
+        scope: str | Scope,
+        helped: Iterable[str] = (),
+        misled: Iterable[str] = (),
+        by: str | None = None,
+    ) -> None:
+        """Say which memories of a context helped and which misled; it moves their usefulness, and only that."""
+        feedback(self._open, context_id, scope=a_scope(scope), helped=_ids(helped), misled=_ids(misled), by=by)
+
+    def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
+        """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,
+        valid_until, metadata and vector; its history keeps what it said.
+        """
+        known = [one.name for one in fields(change.Revision)]
+        odd = next((name for name in changes if name not in known), None)
+        if odd is not None:
+            raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
+        return change.revise(self._open, a_scope(scope), id, change.Revision(text=text, **changes))
+
+    def forget(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Recall the memory no more; `restore` brings it back, `erase` removes it for good."""
+        return change.set_status(self._open, a_scope(scope), id, Status.FORGOTTEN)
+
+    def restore(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Bring back a memory that was forgotten or put away."""
+        return change.set_status(self._open, a_scope(scope), id, Status.ACTIVE)
+
+    def pin(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Keep room for the memory in every context of its scope."""
+        return change.set_pinned(self._open, a_scope(scope), id, pinned=True)
+
+    def unpin(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Let the memory compete like any other."""
+        return change.set_pinned(self._open, a_scope(scope), id, pinned=False)
+
+    def get(self, id: str, *, scope: str | Scope) -> Memory:
+        """The memory of that id, if the scope may see it."""
+        whose = a_scope(scope)
+        found = self._open.store.get(whose, [MemoryId(id)])
+        if not found:
+            raise change.not_there(whose, id)
+        return found[0]
+
+    def usage(self, id: str, *, scope: str | Scope) -> Usage:
+        """What happened to the memory since it was written."""
+        world, whose = self._open, a_scope(scope)
+        world.store.flush()
+        memory = self.get(id, scope=whose)
+        return world.store.usage(whose, [memory.id])[0]
+
+    def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
+        """Every version of the memory, the oldest first."""
+        whose = a_scope(scope)
+        versions = self._open.store.history(whose, MemoryId(id))
+        if not versions:
+            raise change.not_there(whose, id)
+        return versions
+
+    def memories(
+        self, *, scope: str | Scope, below: bool = False, statuses: Iterable[Status] = (Status.ACTIVE,)
+    ) -> list[Memory]:
+        """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
+        return list(self._open.store.memories(a_scope(scope), below=below, statuses=tuple(statuses)))
+
+    def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
+        """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
+        world = self._open
+        world.store.flush()
+        return world.store.stats(None if scope is None else a_scope(scope), below=below)
+
+    def erase(
+        self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
+    ) -> Erasure:
+        """Remove for good one memory, all that came from a source, or everything of exactly that scope; with a memory
+        goes what was derived from it. The receipt says whether every file was searched and nothing was left.
+        """
+        world, whose = self._open, a_scope(scope)
+        match id, source, everything:
+            case str(), None, False:
+                return erase.erase_memory(world, whose, id)
+            case None, str(), False:
+                return erase.erase_source(world, whose, source)
+            case None, None, True:
+                return erase.erase_everything(world, whose)
+            case _:
+                raise InvalidInput("say what to erase by exactly one of id=, source= and everything=True")
+
+    def prove_erased(self, erasure: Erasure) -> Erasure:
+        """Look once more for what was erased while somebody else kept the store from being searched to the end."""
+        return erase.prove_erased(self._open, erasure)
+
+    def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
+        """The scope and those below it, or the whole store, as lines of text: every version, vector, use and vote."""
+        return transfer.export(self._open, None if scope is None else a_scope(scope))
+
+    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Imported:
+        """Take in an export, all of it or nothing. A new store is then what the exported one was; another gets what it
+        does not have yet, and an id that says something else here is a `Conflict`.
+        """
+        return transfer.import_(self._open, lines, progress or _silence)
+
+    def backup(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
+        """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""
+        store, target = self._open.store, Path(path)
+        if not isinstance(store, Durable):
+            raise InvalidInput("this store has no file to copy; use `export`")
+        store.flush()
+        store.backup(target, progress or _silence)
+        return target
+
+    def flush(self) -> None:
+        """Wait until every trace and every use counted so far is written."""
+        self._open.store.flush()
+
+
+def _silence(done: int, total: int) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def _budget(tokens: int | Budget) -> Budget:
+    return tokens if isinstance(tokens, Budget) else Budget(tokens)
+
+
+def _ids(given: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InvalidInput(f"give a list of ids, not the text {given!r}")
+    return tuple(given)

@@ -1,0 +1,70 @@
+"""Inspect: why this one, why not that one."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recollect.engine.change import not_there
+from recollect.engine.recall import Request, find, rank_found, wanted_rows, with_pinned
+from recollect.engine.world import World
+from recollect.model.candidate import Candidate
+from recollect.model.eligibility import Barrier, barrier
+from recollect.model.memory import Memory, MemoryId
+from recollect.packing.budget import Budget
+from recollect.packing.prompt import Prompt
+from recollect.packing.why import why_packed
+from recollect.ranking import scorer
+from recollect.ranking.why import Barred, Ranked, Why
+
+if TYPE_CHECKING:
+    from recollect.model.probe import Found
+
+
+def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> Why:
+    """At which step the memory stands or falls when the request is recalled, and what would change it."""
+    found = find(world, request)
+    seen = world.store.get(request.scope, [MemoryId(id)], known_at=request.known_at)
+    if not seen:
+        raise not_there(request.scope, id)
+
+    in_the_way = barrier(seen[0], request.at)
+    if in_the_way is not None:
+        return _barred(seen[0], request, in_the_way)
+    ranking = with_pinned(rank_found(found, request, depth), found, request)
+    reason = _ranked(found, request, seen[0], depth)
+    place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)
+    if place is not None:
+        reason = replace(reason, fate=Ranked(place), changes=())
+    return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count))
+
+
+def _ranked(found: "Found", request: Request, memory: Memory, depth: int) -> Why:
+    from recollect.ranking.standing import why_in_table
+
+    return why_in_table(
+        memory.id,
+        found.table,
+        request.profile,
+        request.at,
+        limit=depth,
+        asked=request.question is not None,
+        fetch=found.candidates,
+        rows=wanted_rows(found, request),
+    )
+
+
+def _barred(memory: Memory, request: Request, in_the_way: Barrier) -> Why:
+    """What there is to say of a memory that nobody was asked about: what it says for itself."""
+    candidate = Candidate(
+        id=memory.id,
+        kind=memory.kind,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        valid_from=memory.valid_from,
+        importance=memory.importance,
+        confidence=memory.confidence,
+        salience=memory.salience,
+        revisions=memory.revisions,
+        memory=memory,
+    )
+    explanation = scorer.explain(candidate, request.profile.lenient, request.at)
+    return Why(candidate, explanation, Barred(in_the_way, memory.status))

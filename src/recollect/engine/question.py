@@ -1,0 +1,48 @@
+"""Question: what is asked, as a text or as the last turns of a conversation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+
+LAST_TURNS = 3
+"""How many turns of a conversation are asked about: the present one, and what it refers to."""
+
+Turn = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The turns that are asked about, the last one latest."""
+
+    turns: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.turns)
+
+
+def read_question(query: str | Sequence[Turn]) -> Question:
+    """The question, from a text or from turns: texts, or mappings with a `text` or `content`."""
+    turns = [query] if isinstance(query, str) else _turns(query)
+    said = [limits.a_clean_text("query", turn) for turn in turns if turn.strip()]
+    if not said:
+        raise FieldError("is empty; ask something, or use `brief`, which needs no question", field="query")
+    return Question(tuple(limits.a_content("query", turn) for turn in said[-LAST_TURNS:]))
+
+
+def _turns(query: Sequence[Turn]) -> list[str]:
+    if isinstance(query, bytes | Mapping) or not isinstance(query, Sequence):
+        raise FieldError(f"{show(query)} is neither a text nor a list of turns", field="query")
+    return [limits.a_text("query", turn if isinstance(turn, str) else _said(turn)) for turn in query]
+
+
+def _said(turn: Any) -> Any:
+    if not isinstance(turn, Mapping):
+        raise FieldError(f"{show(turn)} is no turn; give a text, or a mapping with `content`", field="query")
+    found = next((turn[name] for name in ("text", "content") if name in turn), None)
+    if found is None:
+        raise FieldError(f"{show(turn)} has neither `text` nor `content`", field="query")
+    return found

@@ -1,0 +1,210 @@
+"""Recall: find, rank and pack the memories that best answer a question."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from recollect.engine.question import Question
+from recollect.engine.world import World, not_later
+from recollect.evidence.analysis import terms
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind, Memory, MemoryId, named
+from recollect.model.scope import Scope
+from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.usage import Use
+from recollect.packing.budget import Budget
+from recollect.packing.pack import Context, pack
+from recollect.packing.prompt import Prompt
+from recollect.ports import Writing
+from recollect.ranking import scorer
+from recollect.ranking.parse import Document, describe
+from recollect.ranking.profile import Profile
+from recollect.ranking.result import Ranking, Scored
+
+if TYPE_CHECKING:
+    from recollect.model.probe import Found
+    from recollect.model.table import Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of the engine: whose memory, about what, ranked how, for which moment and as known when."""
+
+    scope: Scope
+    question: Question | None
+    profile: Profile
+    at: datetime
+    known_at: datetime | None
+    kinds: frozenset[Kind]
+
+
+def read_request(
+    world: World,
+    now: datetime,
+    question: Question | None,
+    *,
+    scope: Scope,
+    profile: Profile | str | None,
+    overrides: Document | None,
+    as_of: datetime | None,
+    known_at: datetime | None,
+    kinds: Iterable[Kind | str] | None,
+) -> Request:
+    """The request, refused where it cannot be."""
+    wanted = Kind if kinds is None else [named("kinds", kind, Kind) for kind in kinds]
+    known = None if known_at is None else not_later("known_at", known_at, now)
+    return Request(
+        scope=scope,
+        question=question,
+        profile=world.profile(profile, overrides),
+        at=not_later("as_of", as_of, known or now),
+        known_at=known,
+        kinds=frozenset(wanted),
+    )
+
+
+def find(world: World, request: Request) -> "Found":
+    """What the store has for the request."""
+    from recollect.model.probe import Probe
+
+    asked = request.question is not None
+    return world.store.gather(
+        Probe(
+            scope=request.scope,
+            at=request.at,
+            known_at=request.known_at,
+            terms=tuple(dict.fromkeys(terms(request.question.text))) if request.question else (),
+            vector=world.embed([request.question.text], "query")[0] if request.question else None,
+            encoder=world.encoder if asked else None,
+        )
+    )
+
+
+def wanted_rows(found: "Found", request: Request) -> "Rows":
+    """The eligible rows of the kinds asked for."""
+    import numpy as np
+
+    from recollect.model.table import KINDS
+
+    if len(request.kinds) == len(KINDS) or found.table.kinds is None:
+        return found.rows
+    codes = [KINDS.index(kind) for kind in request.kinds]
+    return found.rows[np.isin(found.table.kinds[found.rows], codes)]
+
+
+def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
+    """The exact best of what was found, with their memories."""
+    from recollect.ranking.selection import rank_table
+
+    rows: dict[MemoryId, int] = {}
+
+    def fetch(asked: Sequence[int]) -> list[Candidate]:
+        candidates = found.candidates(asked)
+        rows.update(zip((candidate.id for candidate in candidates), asked, strict=True))
+        return candidates
+
+    ranking = rank_table(
+        found.table,
+        request.profile,
+        request.at,
+        limit=limit,
+        asked=request.question is not None,
+        fetch=fetch,
+        rows=wanted_rows(found, request),
+    )
+    return _with_memories(ranking, found.memories([rows[scored.id] for scored in ranking]))
+
+
+def search(world: World, request: Request, limit: int) -> Ranking:
+    """The exact best `limit` of all eligible memories, each with its explanation."""
+    return rank_found(find(world, request), request, limit)
+
+
+def recall(world: World, request: Request, budget: Budget, depth: int, now: datetime) -> Context:
+    """Find, rank and pack; the trace is kept, and what was handed over counts as served."""
+    found = find(world, request)
+
+    ranking = with_pinned(rank_found(found, request, depth), found, request)
+    prompt = Prompt(world.new_marker(), world.count)
+    context = replace(pack(ranking, budget, prompt), id=world.new_id(now))
+
+    trace = _trace(context, request, found, depth, now)
+    world.store.later(lambda writing: _keep(writing, trace))
+    return context
+
+
+def _keep(writing: Writing, trace: Trace) -> None:
+    writing.trace(trace)
+    if trace.known_at is None:
+        served = [placed.id for placed in trace.packed]
+        writing.record(trace.scope, served, Use.SERVED, trace.made_at, trace.id)
+
+
+def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranking:
+    """The ranking with the memories that a reader is shown; one that was erased meanwhile is gone."""
+    shown = [
+        replace(scored, candidate=scored.candidate.showing(memory))
+        for scored, memory in zip(ranking, memories, strict=True)
+        if memory is not None
+    ]
+    return replace(ranking, scored=tuple(shown))
+
+
+def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
+    """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
+    import numpy as np
+
+    there = {scored.id for scored in ranking}
+    pinned = np.intersect1d(found.pinned, wanted_rows(found, request))
+    rows = [row for row in pinned.tolist() if found.table.ids[row] not in there]
+    if not rows:
+        return ranking
+    profile = request.profile.lenient
+    added = [
+        Scored.of(candidate.showing(memory), scorer.explain(candidate, profile, request.at), ranking.scheme)
+        for candidate, memory in zip(found.candidates(rows), found.memories(rows), strict=True)
+        if memory is not None
+    ]
+    together = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))
+    taken_in = Counter(_kept_out_by(one, request) for one in added)
+    left_out = {reason: count - taken_in[reason] for reason, count in ranking.excluded.items()}
+    excluded = {reason: count for reason, count in left_out.items() if count > 0}
+    return replace(ranking, scored=tuple(together), excluded=excluded)
+
+
+def _kept_out_by(scored: Scored, request: Request) -> str:
+    """What would have kept a memory out of the ranking had it not been pinned."""
+    gate = scorer.closed_gate(scored.candidate, request.profile, request.at)
+    if gate is not None:
+        return f"gate:{gate.signal.name}"
+    return "min_score" if float(scored.score) < request.profile.min_score else "limit"
+
+
+def _trace(context: Context, request: Request, found: "Found", depth: int, now: datetime) -> Trace:
+    ranking = context.ranking
+    every_kind = len(request.kinds) == len(Kind)
+    return Trace(
+        id=context.id or "",
+        scope=request.scope,
+        made_at=now,
+        at=request.at,
+        commit=found.commit,
+        known_at=request.known_at,
+        question=() if request.question is None else request.question.turns,
+        profile=ranking.profile,
+        version=ranking.version,
+        formula=json.dumps(describe(request.profile)),
+        tokens=context.tokens,
+        budget=context.budget.tokens,
+        depth=depth,
+        kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
+        marker=context.marker,
+        packed=tuple(Placed(scored.id, float(scored.score)) for scored in context.packed),
+        omitted=tuple(
+            Passed(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
+        ),
+        excluded=dict(ranking.excluded),
+    )

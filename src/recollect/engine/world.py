@@ -1,0 +1,80 @@
+"""World: the store, embedder, clock and dice that a use case is given."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from recollect.errors import FieldError, ProviderError
+from recollect.model import limits
+from recollect.model.encoder import Encoder
+from recollect.packing.tokens import TokenCounter
+from recollect.ports import Embedder, Purpose, Store
+from recollect.ranking.parse import Document, override
+from recollect.ranking.profile import Profile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a use case may touch outside of itself."""
+
+    store: Store
+    embedder: Embedder
+    clock: Callable[[], datetime]
+    new_id: Callable[[datetime], str]
+    new_marker: Callable[[], str]
+    profile_named: Callable[[str], Profile]
+    default_profile: Profile
+    count: TokenCounter
+
+    @property
+    def encoder(self) -> Encoder:
+        """The model that the embedder is."""
+        return Encoder(self.embedder.name, self.embedder.dimensions)
+
+    def now(self) -> datetime:
+        """The present moment, in UTC."""
+        return limits.a_moment("clock", self.clock())
+
+    def profile(self, given: Profile | str | None, overrides: Document | None = None) -> Profile:
+        """The profile itself, the one of that name, or the one that goes without saying; as overridden."""
+        named = self.profile_named(given) if isinstance(given, str) else given
+        chosen = self.default_profile if named is None else named
+        return override(chosen, overrides) if overrides else chosen
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
+        """A direction for each text."""
+        return embed(self.embedder, texts, purpose)
+
+
+def embed(embedder: Embedder, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
+    """A direction for each text; an embedder that gives anything else has failed."""
+    import numpy as np
+
+    from recollect.evidence.similarity import directions
+
+    found = np.asarray(embedder.embed(texts, purpose))
+    if found.shape != (len(texts), embedder.dimensions):
+        wanted = f"({len(texts)}, {embedder.dimensions})"
+        raise ProviderError(f"embedder {embedder.name!r} gave numbers of shape {found.shape}; it promised {wanted}")
+    try:
+        return directions(found) if len(texts) else found.astype(np.float32)
+    except FieldError as error:
+        raise ProviderError(f"embedder {embedder.name!r} gave a vector that {error.problem}") from error
+
+
+def not_later(field: str, moment: datetime | None, now: datetime) -> datetime:
+    """The moment, or now; refused if it has not come yet."""
+    if moment is None:
+        return now
+    moment = limits.a_moment(field, moment)
+    if moment > now:
+        late = (moment - now).total_seconds()
+        wait = f"{late:.3g} s" if math.isfinite(late) else "a while"
+        raise FieldError(f"{moment.isoformat()} is {wait} from now; what has not come yet is not known", field=field)
+    return moment

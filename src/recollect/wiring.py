@@ -1,0 +1,169 @@
+"""open(): a target and settings become an engine; the only place that names adapters."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect import config
+from recollect.config import Settings
+from recollect.dice import id_maker, new_marker
+from recollect.engine import reembed
+from recollect.engine.engine import Engine
+from recollect.engine.world import World
+from recollect.errors import InvalidInput, NotFound, RecollectError, show
+from recollect.model.encoder import Encoder
+from recollect.model.reembedding import Progress, Reembedded
+from recollect.model.report import Report
+from recollect.packing.tokens import Estimate
+from recollect.ports import Embedder, Store
+from recollect.ranking.profile import Profile
+
+if TYPE_CHECKING:
+    from recollect.stores.sqlite.restoring import Known
+
+IN_MEMORY = ":memory:"
+
+LONGEST_QUESTION = 2_000
+"""How many characters of a memory are asked about to see whether it is found."""
+
+ENOUGH = 1_000
+"""Among how many of the best a memory must be that is asked for with its own words."""
+
+
+def open(
+    target: str | PathLike[str],
+    *,
+    profile: Profile | str = "default",
+    embedder: Embedder | str | None = None,
+    clock: Callable[[], datetime] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Engine:
+    """The engine of a store: a file, which is made if it is not there, or `:memory:` for a throw-away.
+
+    Without an embedder it is the one the store's vectors come from, or the best that is installed for a new store.
+    """
+    from recollect.providers.cache import Cached
+    from recollect.stores.sqlite.store import SqliteStore
+
+    chosen = config.settings(settings)
+    ranked = profile if isinstance(profile, Profile) else config.profile(profile)
+    refuse_address(target)
+    now = clock or _now
+    store = SqliteStore(target, now, timeout=chosen.busy_timeout, cache_bytes=chosen.cache_bytes)
+    try:
+        found = _embedder(store, chosen.embedder if embedder is None else embedder, chosen)
+    except BaseException:
+        store.close()
+        raise
+    return Engine(
+        World(
+            store=store,
+            embedder=Cached(found),
+            clock=now,
+            new_id=id_maker(),
+            new_marker=new_marker,
+            profile_named=config.profile,
+            default_profile=ranked,
+            count=Estimate(),
+        )
+    )
+
+
+def re_embed(
+    target: str | PathLike[str],
+    *,
+    embedder: Embedder | str,
+    settings: Settings | Mapping[str, Any] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Reembedded:
+    """Have another embedder's vectors take the place of those of a store, which others may use meanwhile.
+
+    When it is done, who has the store open with the former model is refused with `EmbedderMismatch`. A run that was
+    interrupted is taken up by the next one.
+    """
+    from recollect.stores.sqlite.reembedding import SqliteReembedding
+
+    chosen = config.settings(settings)
+    refuse_address(target)
+    if not _is_there(target):
+        raise NotFound(f"there is no store {show(str(target))} to re-embed; name the file of one")
+    found = named_embedder(embedder, chosen) if isinstance(embedder, str) else embedder
+    with closing(SqliteReembedding(target, timeout=chosen.busy_timeout)) as store:
+        return reembed.re_embed(store, found, progress or _unheard)
+
+
+def verify(path: str | PathLike[str]) -> Report:
+    """What is in a backup or a store and all that is wrong with it, after restoring it in a temporary place."""
+    from recollect.stores.sqlite.restoring import verify
+
+    refuse_address(path)
+    return verify(Path(path), _recall)
+
+
+def _recall(restored: Path, known: "Known") -> list[str]:
+    """Recall a memory from a restored store by its own words and direction; says what went wrong."""
+    from recollect.providers.fixed import Fixed
+
+    memory = known.memory
+    at = max(_now(), memory.created_at, memory.valid_from or memory.created_at)
+    with open(restored, embedder=Fixed(known.encoder.name, known.vector), clock=lambda: at) as engine:
+        question = memory.searched_text[:LONGEST_QUESTION]
+        found = engine.search(question, scope=memory.scope, limit=ENOUGH)
+        engine.recall(question, scope=memory.scope)
+    return [] if any(one.id == memory.id for one in found) else [f"a recall does not find the memory {memory.id}"]
+
+
+def can_embed(encoder: Encoder) -> bool:
+    """Whether the model is to be had here, without loading it."""
+    from recollect.providers import choose
+
+    try:
+        found = choose.for_model(encoder.name)
+    except RecollectError:
+        return False
+    return Encoder(found.name, found.dimensions) == encoder
+
+
+def named_embedder(name: str, settings: Settings) -> Embedder:
+    """The embedder of that name; the key is for one behind an address."""
+    from recollect.providers import choose
+
+    return choose.embedder(name, key=settings.embedder_key if "://" in name else None)
+
+
+def refuse_address(target: str | PathLike[str]) -> None:
+    """Only files are stores."""
+    if "://" in str(target):
+        raise InvalidInput(f"{show(str(target))} is no file; this version keeps memories in SQLite files")
+
+
+def _is_there(target: str | PathLike[str]) -> bool:
+    """Whether there is a file; what cannot be looked at is left for opening to complain about."""
+    try:
+        return Path(target).exists()
+    except OSError:
+        return True
+
+
+def _unheard(_: Progress) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _embedder(store: Store, wanted: Embedder | str | None, settings: Settings) -> Embedder:
+    """The embedder that is wanted, or the one that the store's vectors come from; never another than that."""
+    from recollect.providers import choose
+    from recollect.stores.refusals import refuse_other_model
+
+    recorded = store.encoder()
+    if wanted is None:
+        return choose.embedder("auto") if recorded is None else choose.for_model(recorded.name)
+    found = named_embedder(wanted, settings) if isinstance(wanted, str) else wanted
+    refuse_other_model(recorded, Encoder(found.name, found.dimensions))
+    return found
