@@ -8,8 +8,24 @@ from typing import Any
 
 import click
 
+from recollect.cli import output
+from recollect.cli.admin import admin
+from recollect.cli.backup import backup, verify
+from recollect.cli.change import forget, pin, restore, revise, unpin
+from recollect.cli.demo import demo
+from recollect.cli.doctor import doctor
+from recollect.cli.erase import erase
+from recollect.cli.feedback import feedback
+from recollect.cli.look import history, listed, show
+from recollect.cli.place import DEFAULT, Place
 from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
+from recollect.cli.recall import brief, recall
+from recollect.cli.remember import remember
+from recollect.cli.search import search
+from recollect.cli.stats import stats
+from recollect.cli.transfer import export, import_
+from recollect.cli.why import why
 from recollect.errors import InvalidInput, NotFound, RecollectError, SignalMissing
 from recollect.render.text import printable
 from recollect.version import __version__
@@ -22,31 +38,74 @@ EXIT_CODES: Mapping[type[RecollectError], int] = {
 }
 """What a shell learns of an error: the first class that fits."""
 
+BUSY = 4
+"""What a shell learns of an error that may be gone in a moment."""
+
+SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
+    "Start here": (demo,),
+    "Remember and recall": (remember, recall, brief, search, why, feedback),
+    "Look and change": (show, listed, history, revise, forget, restore, pin, unpin, erase),
+    "Look after a store": (stats, export, import_, backup, verify, doctor, admin),
+    "Rank without a store": (rank, profiles),
+}
+"""Every command, under the heading that `--help` shows it with."""
+
+
+def exit_code(error: RecollectError) -> int:
+    """What a shell learns of the error."""
+    return BUSY if error.retryable else next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
 
 class Commands(click.Group):
-    """A group whose commands may raise our errors."""
+    """A group whose commands may raise our errors, listed under headings."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except RecollectError as error:
             click.echo(f"Error: {printable(str(error))}", err=True)
-            ctx.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+            ctx.exit(exit_code(error))
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
             ctx.exit(1)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        widest = max(len(name) for name in self.commands)
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                room = formatter.width - widest - 6
+                rows = [(f"{command.name:<{widest}}", command.get_short_help_str(room)) for command in commands]
+                formatter.write_dl(rows)
+
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--db",
+    "target",
+    metavar="TARGET",
+    default=DEFAULT,
+    show_default=True,
+    envvar="RECOLLECT_DB",
+    show_envvar=True,
+    help="The store: a file, or :memory: for a throw-away.",
+)
 @click.version_option(__version__, prog_name="recollect")
-def cli() -> None:
-    """A memory engine for AI agents: exact, explained ranking of what an agent knows."""
+@click.pass_context
+def cli(ctx: click.Context, target: str) -> None:
+    """A memory engine for AI agents: it keeps what an agent learned, and finds, ranks, explains and packs it.
+
+    \b
+    recollect remember "Ana prefers window seats" --scope acme/ana
+    recollect recall "which seat should I book?" --scope acme/ana
+    """
+    ctx.color = output.colour_wanted()
+    ctx.obj = Place(target, asked_for=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE)
 
 
-cli.add_command(rank)
-cli.add_command(profiles)
+for command in [command for section in SECTIONS.values() for command in section]:
+    cli.add_command(command)
 
 
 def main() -> None:

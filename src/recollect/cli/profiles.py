@@ -1,11 +1,11 @@
 """recollect profiles: which there are, what is in one, and whether yours is right."""
 
-import json
 from pathlib import Path
 
 import click
 
 from recollect import config
+from recollect.cli import output
 from recollect.ranking.parse import describe
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.render import text
@@ -25,7 +25,7 @@ def listing(as_json: bool) -> None:
     """List the built-in profiles."""
     if as_json:
         rows = [{"name": p.name, "version": p.version, "about": p.about} for p in BUILT_IN.values()]
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        output.data(rows)
     else:
         for profile in BUILT_IN.values():
             click.echo(text.profile(profile))
@@ -38,7 +38,7 @@ def show(name: str, as_json: bool) -> None:
     """Print the built-in profile NAME as written, ready to copy and change."""
     profile = built_in(name)
     if as_json:
-        click.echo(json.dumps({"name": profile.name, **describe(profile)}, ensure_ascii=False))
+        output.data({"name": profile.name, **describe(profile)})
     else:
         click.echo(TEXTS[name], nl=False)
 
@@ -50,6 +50,6 @@ def check(file: Path, as_json: bool) -> None:
     """Check the profile in FILE, and say what is wrong with it if anything is."""
     profile = config.profile_file(file)
     if as_json:
-        click.echo(json.dumps({"name": profile.name, **describe(profile)}, ensure_ascii=False))
+        output.data({"name": profile.name, **describe(profile)})
     else:
         click.echo(f"{profile.name} {profile.version} is a sound profile")

@@ -1,6 +1,5 @@
 """recollect rank: candidates in, ranking out; no store."""
 
-import json
 import tomllib
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from typing import Any, BinaryIO
 import click
 
 from recollect import config
+from recollect.cli import output
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.why import why as explain_place
@@ -17,7 +17,7 @@ from recollect.ranking.lines import read_lines, read_moment
 from recollect.render import text, wire
 
 
-@click.command()
+@click.command(short_help="Rank candidates from a file or a pipe.")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--profile", default="default", show_default=True, help="A profile's name, or a .toml file.")
 @click.option("--at", metavar="ISO", help="The moment to rank for, with its offset; the present if not given.")
@@ -93,7 +93,6 @@ def _value(written: str) -> object:
 
 def _print(shown: dict[str, Any] | Iterable[str]) -> None:
     if isinstance(shown, dict):
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        output.data(shown)
     else:
-        for line in shown:
-            click.echo(line)
+        output.lines(shown)

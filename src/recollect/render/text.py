@@ -1,42 +1,79 @@
 """Values for people: a terminal, a log, a page."""
 
+import json
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import assert_never
 
+from recollect.model.archive import Imported, Inventory
+from recollect.model.eligibility import Barrier
+from recollect.model.erasure import Erasure
+from recollect.model.memory import Memory, Status
+from recollect.model.report import Report
+from recollect.model.usage import Usage
+from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.packing.pack import Context, Omitted, Reason
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.render.looks import Look, Paint, plain
 
 BAR = 20
 """How many blocks the longest bar has."""
 
+NAMED = 10
+"""How many ids are named one by one."""
 
-def ranking(ranking: Ranking) -> Iterator[str]:
+SHORT = 60
+"""How much of a text is quoted."""
+
+
+def ranking(ranking: Ranking, paint: Paint = plain) -> Iterator[str]:
     """A ranking with every explanation, best first."""
     yield f"{ranking.profile}, version {ranking.version}, at {ranking.at.isoformat()}"
     for place, scored in enumerate(ranking, start=1):
         yield ""
-        yield f"{place:>3}. {float(scored.score):.3f}  {_headline(scored)}"
-        yield from (f"     {line}" for line in explanation(scored.explanation))
+        yield from _placed(place, scored, paint)
     yield ""
-    yield _tally(ranking)
+    yield tally(ranking)
 
 
-def explanation(explanation: Explanation) -> Iterator[str]:
+def context(context: Context, paint: Paint = plain) -> Iterator[str]:
+    """Why each memory of a context is in it, and what kept out those that are not."""
+    for place, scored in enumerate(context.packed, start=1):
+        yield from _placed(place, scored, paint)
+        yield ""
+    for one in context.omitted:
+        yield f"left out: {one.scored.id}, {float(one.scored.score):.3f}: {_omission(one)}"
+
+
+def handed(context: Context) -> str:
+    """What a context came to, in one line."""
+    memories = _counted(len(context.packed), "memory", "memories")
+    about = " (estimated)" if context.estimated else ""
+    size = f"{memories}, {context.tokens} of {context.budget.tokens} tokens{about}"
+    reasons = Counter(one.reason.value for one in context.omitted)
+    return f"context {context.id}: {size}{_left_out({**reasons, **context.ranking.excluded})}"
+
+
+def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]:
     """What each signal contributed, as numbers and bars; the lines add up and multiply to the score."""
     for part in explanation.parts:
-        yield f"+ {part.points:.3f} {_bar(part.points)} {printable(str(part))}"
+        yield f"+ {part.points:.3f} {paint(Look.BAR, _bar(part.points))} {printable(str(part))}"
     for scale in explanation.scales:
-        yield f"× {scale.times:.3f} {_bar(scale.times)} {printable(str(scale))}"
+        yield f"× {scale.times:.3f} {paint(Look.BAR, _bar(scale.times))} {printable(str(scale))}"
 
 
-def why(why: Why) -> Iterator[str]:
+def why(why: Why, paint: Paint = plain) -> Iterator[str]:
     """Where a candidate stands or fell, and what would have put it in."""
-    yield f"{why.id} {_fate(why.fate)}"
-    yield f"score {why.explanation.score:.3f}"
-    yield from (f"  {line}" for line in explanation(why.explanation))
+    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate)}"
+    if isinstance(why.fate, Barred):
+        return  # nobody asked about it, so it has no score
+    yield f"score {paint(Look.SCORE, f'{why.explanation.score:.3f}')}"
+    yield from (f"  {line}" for line in explanation(why.explanation, paint))
     if isinstance(why.fate, Ranked):
         return
     if not why.changes and not isinstance(why.fate, Unpacked):
@@ -45,33 +82,214 @@ def why(why: Why) -> Iterator[str]:
         yield f"{lead} {_change(change)}"
 
 
+def memory(memory: Memory, usage: Usage, paint: Paint = plain) -> Iterator[str]:
+    """A memory with all that is known of it, and what happened to it since."""
+    yield paint(Look.STRONG, memory.id)
+    if memory.title is not None:
+        yield f"  {printable(memory.title)}"
+    yield from (f"  {line}" for line in printable_lines(memory.text))
+    said = {name: value for name, value in (*_facts(memory), *_uses(usage)) if value}
+    for name, value in said.items():
+        yield f"{paint(Look.FAINT, f'{name:<10}')} {printable(value)}"
+
+
+def verdict(verdict: Verdict) -> str:
+    """What became of a draft, or of a change."""
+    match verdict:
+        case Created():
+            return "created"
+        case Updated(revision):
+            return f"updated: revision {revision}"
+        case Reinforced():
+            return "known already, word for word; counted as said again"
+        case Changed(to):
+            return f"now {to}"
+        case Unchanged():
+            return "unchanged; it stood so already"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def erasure(erasure: Erasure, paint: Paint = plain) -> Iterator[str]:
+    """What was erased, where it was looked for, what was found, and what is out of reach."""
+    for name, value in _findings(erasure):
+        yield f"{paint(Look.FAINT, f'{name:<12}')} {printable(value)}"
+
+
+def unproved(erasure: Erasure) -> str:
+    """Asks whether to look once more for what was erased."""
+    return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again?"
+
+
+def exported(inventory: Inventory) -> str:
+    """What went into an export."""
+    return f"exported {_items(inventory.memories, inventory.contexts)}"
+
+
+def imported(imported: Imported) -> Iterator[str]:
+    """What came of an export that was taken in."""
+    added = _items(imported.memories, imported.contexts)
+    yield f"added {added}; skipped {imported.skipped} that were there already"
+    if imported.re_embedded is not None:
+        yield f"embedded anew: the vectors of the export were of {imported.re_embedded}"
+
+
+def report(report: Report, paint: Paint = plain) -> Iterator[str]:
+    """What is in a file that was checked, and all that is wrong with it."""
+    yield f"{paint(Look.STRONG, printable(report.path))}  {_items(report.memories, report.contexts)}"
+    for problem in report.problems:
+        yield f"{paint(Look.STRONG, 'problem')}  {printable(problem)}"
+    if report.ok:
+        sealed = "not a byte has changed since the backup was made" if report.sealed else "a store without a seal"
+        recalled = "a recall found what it had to find" if report.recalled else "there was nothing to recall"
+        yield f"{paint(Look.SCORE, 'ok')}  restored, every row checked; {sealed}; {recalled}"
+
+
 def profile(profile: Profile) -> str:
     """A profile in one line."""
     return f"{profile.name:<20} {profile.version:<3} {profile.about}"
 
 
-def _headline(scored: Scored) -> str:
-    memory = scored.candidate.memory
-    return scored.id if memory is None else f"{scored.id}  {printable(memory.text)}"
+def tally(ranking: Ranking) -> str:
+    """How many were ranked, and how many were left out for which reason."""
+    return f"{len(ranking)} ranked{_left_out(ranking.excluded)}"
+
+
+def marks(memory: Memory) -> str:
+    """What sets the memory apart: where it stands, if it is not active; that it is pinned or shared."""
+    status = [] if memory.status is Status.ACTIVE else [memory.status.value]
+    return ", ".join([*status, *(name for name in ("pinned", "shared") if getattr(memory, name))])
+
+
+def headline(memory: Memory) -> str:
+    """What the memory says, on one line, after its title if it has one."""
+    return printable(memory.text if memory.title is None else f"{memory.title}: {memory.text}")
+
+
+def quoted(memory: Memory) -> str:
+    """The memory as one speaks of it: its id, and how it begins."""
+    said = headline(memory)
+    return f"{memory.id} ({said if len(said) <= SHORT else said[:SHORT].rstrip() + '…'})"
+
+
+def date(memory: Memory) -> str:
+    """The day its present text was observed, in UTC."""
+    return (memory.observed_at or memory.created_at).date().isoformat()
+
+
+def moment(at: datetime) -> str:
+    """A moment to the second, in UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def printable(text: str) -> str:
     """The text on one line, with whatever could steer a terminal spelled out."""
-    line = " ".join(text.split())
+    return _spelled_out(" ".join(text.split()))
+
+
+def printable_lines(text: str) -> list[str]:
+    """The text line by line, with whatever could steer a terminal spelled out."""
+    return [_spelled_out(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def _spelled_out(line: str) -> str:
+    if line.isprintable():
+        return line
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def _placed(place: int, scored: Scored, paint: Paint) -> Iterator[str]:
+    known = scored.candidate.memory
+    said = scored.id if known is None else f"{scored.id}  {printable(known.text)}"
+    yield f"{place:>3}. {paint(Look.SCORE, f'{float(scored.score):.3f}')}  {said}"
+    yield from (f"     {line}" for line in explanation(scored.explanation, paint))
 
 
 def _bar(value: float) -> str:
     return f"{'▇' * round(value * BAR):<{BAR}}"
 
 
-def _tally(ranking: Ranking) -> str:
-    left_out = [f"{count} by {reason}" for reason, count in ranking.excluded.items()]
-    return f"{len(ranking)} ranked" + (f", left out: {', '.join(left_out)}" if left_out else "")
+def _left_out(counts: Mapping[str, int]) -> str:
+    reasons = [f"{count} by {reason}" for reason, count in counts.items()]
+    return f", left out: {', '.join(reasons)}" if reasons else ""
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _items(memories: int, contexts: int) -> str:
+    return f"{_counted(memories, 'memory', 'memories')} and {_counted(contexts, 'context', 'contexts')}"
+
+
+def _omission(one: Omitted) -> str:
+    match one.reason:
+        case Reason.BUDGET:
+            return f"it costs {one.cost} tokens, and {one.room} were left"
+        case Reason.ITEMS:
+            return "there were as many as may be"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
+    search = erasure.search
+    memories = _counted(erasure.memories, "memory", "memories")
+    versions = _counted(erasure.versions, "version", "versions")
+    contexts = _counted(erasure.contexts, "context", "contexts")
+    yield "erased", f"{memories} of {erasure.scope} with {versions}, and all of it in {contexts}"
+    more = [f"and {erasure.memories - NAMED} more"] if erasure.memories > NAMED else []
+    if erasure.ids:
+        yield "ids", ", ".join([*erasure.ids[:NAMED], *more])
+    yield "searched", ", ".join(search.files) or "no files: the store has none"
+    if erasure.proven:
+        yield "proved", "nothing of it is left there"
+    for place in search.remains:
+        yield "left", place
+    if search.unfinished is not None:
+        yield "not proved", search.unfinished
+    same = [f"{_counted(count, 'row', 'rows')} of {table}" for table, count in search.elsewhere.items()]
+    if same:
+        yield "same bytes", f"in {', '.join(same)}, which belong to what was not erased"
+    yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
+
+
+def _facts(memory: Memory) -> Iterator[tuple[str, str]]:
+    yield "kind", memory.kind.value
+    yield "scope", str(memory.scope)
+    yield "standing", marks(memory) or memory.status.value
+    yield "topic", memory.topic_key or ""
+    yield "tags", ", ".join(memory.tags)
+    yield "said", ", ".join(filter(None, [memory.speaker and f"by {memory.speaker}", memory.session]))
+    yield "observed", moment(memory.observed_at or memory.created_at)
+    yield "valid", " ".join(_validity(memory))
+    judged = {name: getattr(memory, name) for name in ("importance", "confidence", "salience")}
+    yield "judged", ", ".join(f"{name} {value:g}" for name, value in judged.items() if value is not None)
+    yield "from", ", ".join(filter(None, [memory.provenance.value, memory.source]))
+    yield "lineage", ", ".join((*memory.derived_from, *memory.evidence))
+    yield "metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""
+    yield "revisions", str(memory.revisions)
+
+
+def _validity(memory: Memory) -> Iterator[str]:
+    if memory.valid_from is not None:
+        yield f"from {moment(memory.valid_from)}"
+    if memory.valid_until is not None:
+        yield f"until {moment(memory.valid_until)}"
+
+
+def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
+    last = f", last {moment(usage.last_served_at)}" if usage.last_served_at is not None else ""
+    yield "served", f"{_counted(usage.served, 'time', 'times')}{last}"
+    votes = f"{usage.helped} helped, {usage.misled} misled"
+    yield "feedback", "" if usage.usefulness is None else f"{votes}: usefulness {usage.usefulness:.3f}"
+    yield "said again", _counted(usage.echoed, "time", "times") if usage.echoed else ""
 
 
 def _fate(fate: Fate) -> str:
     match fate:
+        case Barred(barrier, status):
+            return f"is not recalled: {_barrier(barrier, status)}"
         case Gated(signal, None, _):
             return f"did not pass the gate: it has no evidence for {signal}"
         case Gated(signal, value, at_least):
@@ -86,6 +304,20 @@ def _fate(fate: Fate) -> str:
             return f"was ranked but not packed: it costs {cost} tokens, {room} were left; {budget} in all would do"
         case Ranked(place):
             return f"is in, at place {place}"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _barrier(barrier: Barrier, status: Status) -> str:
+    match barrier:
+        case Barrier.STATUS:
+            return f"it is {status.value}"
+        case Barrier.NOT_YET_KNOWN:
+            return "it was observed only later"
+        case Barrier.NOT_YET_VALID:
+            return "it holds only from later on"
+        case Barrier.NO_LONGER_VALID:
+            return "it held only until before"
         case _ as unknown:
             assert_never(unknown)
 

@@ -1,21 +1,76 @@
 """The one JSON shape that every face and client shares; full precision, nothing rounded."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from enum import StrEnum
 from typing import Any, assert_never
 
+from recollect.model.archive import Imported
+from recollect.model.encoder import Encoder
+from recollect.model.erasure import Erasure
+from recollect.model.memory import Memory
+from recollect.model.report import Report
+from recollect.model.scope import Scope
+from recollect.model.stats import Stats
+from recollect.model.usage import Usage
+from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+
+LAST_OF_FOUR_DIGITS = 0xFFFF
+"""The last character that JSON writes as one \\u and four digits."""
+
+
+def line(value: Any) -> str:
+    """The value as one line of JSON, with whatever could steer a terminal spelled out."""
+    written = json.dumps(value, ensure_ascii=False)
+    if written.isprintable():
+        return written
+    return "".join(one if one.isprintable() else _spelled(one) for one in written)
+
+
+def memory(memory: Memory) -> dict[str, Any]:
+    """A memory with all that is known of it but its use."""
+    return {one.name: _plain(getattr(memory, one.name)) for one in fields(memory)}
+
+
+def usage(usage: Usage) -> dict[str, Any]:
+    """What happened to a memory since it was written."""
+    counted = {one.name: _plain(getattr(usage, one.name)) for one in fields(usage)}
+    return {**counted, "usefulness": usage.usefulness}
+
+
+def receipt(receipt: Receipt) -> dict[str, Any]:
+    """What became of a draft or of a change, and the memory that says it now."""
+    return {"id": receipt.id, **_verdict(receipt.verdict), "memory": memory(receipt.memory)}
 
 
 def ranking(ranking: Ranking) -> dict[str, Any]:
-    """A ranking, best first, each result with the parts and factors that give its score."""
+    """A ranking without texts, best first, each result with the parts and factors that give its score."""
+    return {**_scheme(ranking), "results": [_scored(scored) for scored in ranking]}
+
+
+def search(ranking: Ranking) -> dict[str, Any]:
+    """A ranking, best first, each result a memory with the parts and factors that give its score."""
+    return {**_scheme(ranking), "results": [_found(scored) for scored in ranking]}
+
+
+def context(context: Context) -> dict[str, Any]:
+    """What is handed to a model, with the memories in it, and what was left out and why."""
     return {
-        "profile": ranking.profile,
-        "version": ranking.version,
-        "at": ranking.at.isoformat(),
-        "exact": ranking.exact,
-        "excluded": dict(ranking.excluded),
-        "results": [_scored(scored) for scored in ranking],
+        "id": context.id,
+        "text": context.text,
+        "tokens": context.tokens,
+        "estimated": context.estimated,
+        "budget": context.budget.tokens,
+        "marker": context.marker,
+        **_scheme(context.ranking),
+        "packed": [_found(scored) for scored in context.packed],
+        "omitted": [_omitted(one) for one in context.omitted],
     }
 
 
@@ -30,6 +85,119 @@ def why(why: Why) -> dict[str, Any]:
     }
 
 
+def erasure(erasure: Erasure) -> dict[str, Any]:
+    """What was erased, where it was looked for, what was found, and what is out of reach."""
+    search = {one.name: _plain(getattr(erasure.search, one.name)) for one in fields(erasure.search)}
+    return {
+        "scope": str(erasure.scope),
+        "ids": list(erasure.ids),
+        "memories": erasure.memories,
+        "versions": erasure.versions,
+        "contexts": erasure.contexts,
+        "proven": erasure.proven,
+        "retryable": erasure.retryable,
+        "search": search,
+        "out_of_reach": list(erasure.out_of_reach),
+    }
+
+
+def stats(stats: Stats) -> dict[str, Any]:
+    """How much there is."""
+    return {
+        "memories": stats.memories,
+        "statuses": {status.value: count for status, count in stats.statuses.items()},
+        "kinds": {kind.value: count for kind, count in stats.kinds.items()},
+        "scopes": stats.scopes,
+        "largest": [{"scope": str(scope), "memories": count} for scope, count in stats.largest],
+        "versions": stats.versions,
+        "contexts": stats.contexts,
+        "uses": {use.value: count for use, count in stats.uses.items()},
+        "unembedded": stats.unembedded,
+        "embedder": _encoder(stats.encoder),
+        "analyser": stats.analyser,
+        "schema": stats.schema,
+        "bytes": stats.bytes,
+    }
+
+
+def imported(imported: Imported) -> dict[str, Any]:
+    """What came of an export that was taken in."""
+    return {
+        "memories": imported.memories,
+        "contexts": imported.contexts,
+        "skipped": imported.skipped,
+        "re_embedded": _encoder(imported.re_embedded),
+    }
+
+
+def report(report: Report) -> dict[str, Any]:
+    """What is in a file that was checked, and all that is wrong with it."""
+    return {
+        "path": report.path,
+        "ok": report.ok,
+        "problems": list(report.problems),
+        "bytes": report.bytes,
+        "sealed": report.sealed,
+        "schema": report.schema,
+        "embedder": _encoder(report.encoder),
+        "memories": report.memories,
+        "versions": report.versions,
+        "contexts": report.contexts,
+        "recalled": report.recalled,
+    }
+
+
+def _encoder(encoder: Encoder | None) -> dict[str, Any] | None:
+    return None if encoder is None else {"name": encoder.name, "dimensions": encoder.dimensions}
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= LAST_OF_FOUR_DIGITS else json.dumps(character)[1:-1]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Scope():
+            return str(value)
+        case StrEnum():
+            return value.value
+        case tuple():
+            return list(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            return value
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    match verdict:
+        case Created():
+            return {"verdict": "created"}
+        case Updated(revision):
+            return {"verdict": "updated", "revision": revision}
+        case Reinforced(twin):
+            return {"verdict": "reinforced", "twin": twin}
+        case Changed(to):
+            return {"verdict": "changed", "to": to}
+        case Unchanged():
+            return {"verdict": "unchanged"}
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _scheme(ranking: Ranking) -> dict[str, Any]:
+    return {
+        "profile": ranking.profile,
+        "version": ranking.version,
+        "at": ranking.at.isoformat(),
+        "exact": ranking.exact,
+        "excluded": dict(ranking.excluded),
+    }
+
+
 def _scored(scored: Scored) -> dict[str, Any]:
     kind = scored.candidate.kind
     return {
@@ -37,6 +205,22 @@ def _scored(scored: Scored) -> dict[str, Any]:
         "kind": None if kind is None else kind.value,
         "score": float(scored.score),
         **_explanation(scored.explanation),
+    }
+
+
+def _found(scored: Scored) -> dict[str, Any]:
+    return {**memory(scored.memory), "score": float(scored.score), **_explanation(scored.explanation)}
+
+
+def _omitted(one: Omitted) -> dict[str, Any]:
+    return {
+        "id": one.scored.id,
+        "kind": one.scored.memory.kind.value,
+        "score": float(one.scored.score),
+        "reason": one.reason.value,
+        "cost": one.cost,
+        "room": one.room,
+        "short": one.short,
     }
 
 
@@ -67,6 +251,8 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
 
 def _fate(fate: Fate) -> dict[str, Any]:
     match fate:
+        case Barred(barrier, status):
+            return {"step": "eligibility", "barrier": barrier.value, "status": status.value}
         case Gated(signal, value, at_least):
             return {"step": "gate", "signal": signal, "value": value, "at_least": at_least}
         case BelowMinimum(min_score):

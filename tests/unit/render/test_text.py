@@ -5,11 +5,19 @@ from datetime import timedelta
 
 import pytest
 
+from recollect.model.eligibility import Barrier
+from recollect.model.memory import Kind, MemoryId, Provenance, Status
+from recollect.model.usage import UNUSED, Usage
+from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
-from recollect.ranking.why import BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
+from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import text
-from recollect.testing import NOW, a_candidate, a_memory
+from recollect.render.looks import Look
+from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 
 DAY = timedelta(days=1)
 
@@ -71,6 +79,10 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
 @pytest.mark.parametrize(
     ("fate", "said"),
     [
+        (Barred(Barrier.STATUS, Status.FORGOTTEN), "m is not recalled: it is forgotten"),
+        (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "m is not recalled: it was observed only later"),
+        (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "m is not recalled: it holds only from later on"),
+        (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "m is not recalled: it held only until before"),
         (Gated("relevance", None, 0.15), "m did not pass the gate: it has no evidence for relevance"),
         (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
         (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
@@ -96,6 +108,12 @@ def test_who_is_in_or_short_of_tokens_is_told_of_no_signals() -> None:
     for fate in (Ranked(1), Unpacked("budget", 90, 50, 840)):
         lines = list(text.why(replace(reason, fate=fate, changes=())))
         assert lines[-1].lstrip().startswith("+ ")
+
+
+def test_what_nobody_was_asked_about_has_no_score() -> None:
+    reason = why_ranked("m", [a_candidate()], built_in("session"), NOW)
+    barred = replace(reason, fate=Barred(Barrier.STATUS, Status.FORGOTTEN), changes=())
+    assert list(text.why(barred)) == ["m is not recalled: it is forgotten"]
 
 
 def test_a_needed_value_is_rounded_to_the_side_that_is_enough() -> None:
@@ -128,3 +146,120 @@ def test_a_profile_is_one_line() -> None:
         "session              1   Rank observations to know before anyone asks: fresh, often revised, and of a "
         "kind that lasts."
     )
+
+
+def test_a_text_of_several_lines_keeps_them_and_nothing_else_that_could_steer() -> None:
+    assert text.printable_lines("one\r\n\ttwo\n\x1b[2J\rthree") == ["one", "        two", "\\x1b[2J\\rthree"]
+
+
+MARKER = "0123456789abcdef"
+
+
+def test_a_context_is_explained_memory_by_memory_and_what_was_left_out_says_why() -> None:
+    long = a_memory("b", text="word " * 200)
+    context = pack(a_ranking([a_memory("a"), long]), Budget(150), Prompt(MARKER))
+    (omitted,) = context.omitted
+    assert list(text.context(context)) == [
+        "  1. 1.000  a  deploys run on Fridays",
+        f"     + 1.000 {'▇' * 20} relevance 1.000 × 1",
+        "",
+        f"left out: b, 0.500: it costs {omitted.cost} tokens, and {omitted.room} were left",
+    ]
+    few = pack(a_ranking([a_memory("a"), a_memory("b")]), Budget(500, items=1), Prompt(MARKER))
+    assert list(text.context(few))[-1] == "left out: b, 0.500: there were as many as may be"
+
+
+def test_what_a_context_came_to_is_one_line() -> None:
+    ranking = replace(a_ranking([a_memory("a"), a_memory("b", text="word " * 200)]), excluded={"gate:relevance": 3})
+    context = replace(pack(ranking, Budget(150), Prompt(MARKER)), id="c1")
+    assert text.handed(context) == (
+        f"context c1: 1 memory, {context.tokens} of 150 tokens (estimated), left out: 1 by budget, 3 by gate:relevance"
+    )
+    nothing = replace(pack(a_ranking([]), Budget(150), Prompt(MARKER)), id="c2", estimated=False)
+    assert text.handed(nothing) == "context c2: 0 memories, 0 of 150 tokens"
+
+
+def test_a_memory_is_told_with_all_that_is_known_of_it() -> None:
+    memory = a_memory(
+        "seat",
+        text="window seats,\n  mostly",
+        title="Seats",
+        kind=Kind.PREFERENCE,
+        topic_key="travel",
+        tags=("a", "b"),
+        speaker="ana",
+        session="s1",
+        pinned=True,
+        importance=0.7,
+        valid_from=NOW,
+        valid_until=NOW + DAY,
+        provenance=Provenance.DIRECT_USER,
+        source="mail-7",
+        derived_from=("m1",),
+        evidence=("I like windows",),
+        metadata={"colour": "blue"},
+    )
+    usage = Usage(served=1, helped=2, misled=1, echoed=3, last_served_at=NOW)
+    assert list(text.memory(memory, usage)) == [
+        "seat",
+        "  Seats",
+        "  window seats,",
+        "    mostly",
+        "kind       preference",
+        "scope      acme/ana",
+        "standing   pinned",
+        "topic      travel",
+        "tags       a, b",
+        "said       by ana, s1",
+        "observed   2026-01-01 00:00:00",
+        "valid      from 2026-01-01 00:00:00 until 2026-01-02 00:00:00",
+        "judged     importance 0.7",
+        "from       direct_user, mail-7",
+        "lineage    m1, I like windows",
+        'metadata   {"colour": "blue"}',
+        "revisions  1",
+        "served     1 time, last 2026-01-01 00:00:00",
+        "feedback   2 helped, 1 misled: usefulness 0.600",
+        "said again 3 times",
+    ]
+
+
+def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
+    assert list(text.memory(a_memory("m"), UNUSED)) == [
+        "m",
+        "  deploys run on Fridays",
+        "kind       observation",
+        "scope      acme/ana",
+        "standing   active",
+        "observed   2026-01-01 00:00:00",
+        "from       model_inference",
+        "revisions  1",
+        "served     0 times",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (Created(), "created"),
+        (Updated(3), "updated: revision 3"),
+        (Reinforced(MemoryId("m")), "known already, word for word; counted as said again"),
+        (Changed("pinned"), "now pinned"),
+        (Unchanged(), "unchanged; it stood so already"),
+    ],
+)
+def test_every_verdict_has_its_words(verdict: Verdict, said: str) -> None:
+    assert text.verdict(verdict) == said
+
+
+def test_looks_are_given_to_parts_and_change_no_word() -> None:
+    seen: list[Look] = []
+
+    def paint(look: Look, words: str) -> str:
+        seen.append(look)
+        return words
+
+    pool = [a_candidate("a", similarity=0.9)]
+    painted = list(text.ranking(rank(pool, built_in("salience"), NOW), paint))
+    assert painted == list(text.ranking(rank(pool, built_in("salience"), NOW)))
+    assert seen == [Look.SCORE, Look.BAR, Look.BAR, Look.BAR]

@@ -1,16 +1,25 @@
 """The JSON shape every face shares."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from recollect.model.eligibility import Barrier
+from recollect.model.memory import Kind, MemoryId, Status
+from recollect.model.usage import Usage
+from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
-from recollect.ranking.why import BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
+from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import wire
-from recollect.testing import NOW, a_candidate
+from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 
 
 def test_a_ranking_is_plain_json_with_full_precision() -> None:
@@ -30,6 +39,10 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
         (
             Gated("relevance", None, 0.15),
             {"step": "gate", "signal": "relevance", "value": None, "at_least": 0.15},
+        ),
+        (
+            Barred(Barrier.STATUS, Status.FORGOTTEN),
+            {"step": "eligibility", "barrier": "status", "status": "forgotten"},
         ),
         (BelowMinimum(0.1), {"step": "min_score", "min_score": 0.1}),
         (Outranked(7, 5), {"step": "limit", "place": 7, "limit": 5}),
@@ -58,3 +71,101 @@ def test_a_change_has_its_shape() -> None:
         "needed": needed["revisions"],
         "means": "revisions at least 10",
     }
+
+
+def test_a_memory_has_every_field_and_plain_values() -> None:
+    memory = a_memory("m", kind=Kind.FACT, tags=("a",), metadata={"n": [1]}, importance=1 / 3)
+    sent = json.loads(json.dumps(wire.memory(memory)))
+    assert set(sent) == {field.name for field in fields(memory)}
+    named = {name: sent[name] for name in ("id", "scope", "kind", "tags", "metadata", "created_at", "status")}
+    assert named == {
+        "id": "m",
+        "scope": "acme/ana",
+        "kind": "fact",
+        "tags": ["a"],
+        "metadata": {"n": [1]},
+        "created_at": "2026-01-01T00:00:00+00:00",
+        "status": "active",
+    }
+    assert (sent["importance"], sent["title"]) == (1 / 3, None)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sent"),
+    [
+        (Created(), {"verdict": "created"}),
+        (Updated(3), {"verdict": "updated", "revision": 3}),
+        (Reinforced(MemoryId("m")), {"verdict": "reinforced", "twin": "m"}),
+        (Changed("pinned"), {"verdict": "changed", "to": "pinned"}),
+        (Unchanged(), {"verdict": "unchanged"}),
+    ],
+)
+def test_every_verdict_has_its_shape(verdict: Verdict, sent: dict[str, Any]) -> None:
+    memory = a_memory("m")
+    assert wire.receipt(Receipt(memory.id, verdict, memory)) == {"id": "m", **sent, "memory": wire.memory(memory)}
+
+
+def test_usage_is_counts_with_their_usefulness() -> None:
+    assert wire.usage(Usage(served=4, helped=1, last_served_at=NOW)) == {
+        "served": 4,
+        "helped": 1,
+        "misled": 0,
+        "echoed": 0,
+        "last_served_at": "2026-01-01T00:00:00+00:00",
+        "last_echoed_at": None,
+        "usefulness": 2 / 3,
+    }
+
+
+def test_a_search_result_is_a_memory_with_its_score_and_what_gives_it() -> None:
+    memory = a_memory("m")
+    sent = wire.search(a_ranking([memory]))
+    bare = wire.ranking(a_ranking([memory]))
+    assert {name: sent[name] for name in bare if name != "results"} == {
+        name: bare[name] for name in bare if name != "results"
+    }
+    (result,), (without,) = sent["results"], bare["results"]
+    assert {name: result[name] for name in wire.memory(memory)} == wire.memory(memory)
+    assert {name: result[name] for name in ("score", "parts", "factors")} == {
+        name: without[name] for name in ("score", "parts", "factors")
+    }
+    assert "text" not in without
+
+
+def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b", text="word " * 200)])
+    context = replace(pack(ranking, Budget(150), Prompt("0123456789abcdef")), id="c1")
+    (omitted,) = context.omitted
+    sent = json.loads(json.dumps(wire.context(context)))
+    assert sent.pop("packed") == wire.search(a_ranking([a_memory("a"), a_memory("b")]))["results"][:1]
+    assert sent == {
+        "id": "c1",
+        "text": context.text,
+        "tokens": context.tokens,
+        "estimated": True,
+        "budget": 150,
+        "marker": "0123456789abcdef",
+        "profile": "default",
+        "version": "1",
+        "at": "2026-01-01T00:00:00+00:00",
+        "exact": True,
+        "excluded": {},
+        "omitted": [
+            {
+                "id": "b",
+                "kind": "observation",
+                "score": 0.5,
+                "reason": "budget",
+                "cost": omitted.cost,
+                "room": omitted.room,
+                "short": omitted.cost - omitted.room,
+            }
+        ],
+    }
+
+
+@given(st.text())
+def test_a_line_of_json_says_the_same_and_cannot_steer_a_terminal(text: str) -> None:
+    line = wire.line({"text": text})
+    assert line.isprintable()
+    assert json.loads(line) == {"text": text}

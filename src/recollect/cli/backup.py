@@ -1,0 +1,48 @@
+"""recollect backup and verify: a copy of a store, and whether it is a good one."""
+
+from pathlib import Path
+
+import click
+
+from recollect import wiring
+from recollect.cli import options, output
+from recollect.cli.bars import bar
+from recollect.cli.files import whole
+from recollect.cli.place import Place, place
+from recollect.render import text, wire
+
+
+@click.command(short_help="Copy a store while it is in use.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@place
+def backup(place: Place, file: Path, force: bool) -> None:
+    """Copy the store as it is at one moment to FILE, while others go on reading and writing.
+
+    FILE is there only when it is whole, and is a store like any other. `recollect verify` checks it.
+
+    \b
+    recollect backup agent-backup.db && recollect verify agent-backup.db
+    """
+    with place.there() as engine, whole(file, store=place.target, force=force) as path, bar("copying") as show:
+        engine.backup(path, progress=show)
+    output.talk(f"copied; `recollect verify {text.printable(str(file))}` checks it")
+
+
+@click.command(short_help="Restore a backup to one side, and check all of it.")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@options.as_json
+@click.pass_context
+@place
+def verify(place: Place, ctx: click.Context, file: Path | None, as_json: bool) -> None:
+    """Restore the backup FILE, or the store that --db names, in a temporary place, check every row of it, and recall.
+
+    Neither FILE nor the store is changed. The exit code is 1 if there is any problem, and each is told.
+    """
+    report = wiring.verify(place.target if file is None else file)
+    if as_json:
+        output.data(wire.report(report))
+    else:
+        output.lines(text.report(report, output.paint))
+    if not report.ok:
+        ctx.exit(1)

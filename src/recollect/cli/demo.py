@@ -1,0 +1,123 @@
+"""recollect demo: a story in one minute, told in commands that run as they are shown."""
+
+import io
+import shlex
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import click
+
+from recollect import wiring
+from recollect.cli import output
+from recollect.cli.place import Place, place
+from recollect.cli.recall import recall
+from recollect.cli.remember import remember
+from recollect.cli.search import search
+from recollect.cli.why import why
+from recollect.errors import InvalidInput
+from recollect.render.looks import Look
+
+TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
+EMBEDDER = "wordllama"
+"""What a plain install embeds with, so that the story comes out the same wherever it is told."""
+
+COMMANDS = {"remember": remember, "recall": recall, "search": search, "why": why}
+"""What the story is told with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done next, as it is typed; of quiet commands the outcome is not shown."""
+
+    says: str
+    typed: tuple[str, ...]
+    quiet: bool = False
+
+
+OPENING = (
+    "An assistant at Acme books Ana's trips. What you see typed is run as you see it; in this",
+    f"story, today is {TODAY.date()}.",
+)
+
+QUESTION = '"Which seat and airport should I book for Ana?"'
+
+STORY = (
+    Step(
+        "Remember. Every memory has a scope: Ana's, Ben's, or the team's, which shares it with both.",
+        (
+            """recollect remember "Flights under four hours are booked in economy." \\
+    --scope acme --shared --kind constraint --at 2025-03-10T09Z --id economy""",
+            """recollect remember "Ana likes a window seat near the front." \\
+    --scope acme/ana --kind preference --at 2025-06-02T09Z --id window""",
+            """recollect remember "Ana is allergic to peanuts." \\
+    --scope acme/ana --kind profile --pinned --at 2025-06-02T09Z --id peanuts""",
+            """recollect remember "Ana flies from the airport of Porto." \\
+    --scope acme/ana --kind fact --at 2025-06-02T09Z --valid-until 2025-12-20T09Z --id porto""",
+            """recollect remember "Ana moved; now she flies from the airport of Lisbon." \\
+    --scope acme/ana --kind fact --at 2025-12-20T09Z --valid-from 2025-12-20T09Z --id lisbon""",
+            """recollect remember "The October flight to Berlin was three hours late. Ana missed the dinner
+with the client, took a taxi for ninety euros, and asked for morning flights from then on." \\
+    --scope acme/ana --kind event --at 2025-10-08T09Z --id late""",
+            """recollect remember "Ben wants an aisle seat." \\
+    --scope acme/ben --kind preference --at 2025-07-01T09Z --id aisle""",
+        ),
+        quiet=True,
+    ),
+    Step(
+        "Recall. The best that fits in 300 tokens, ready for a prompt; what is pinned has room kept.",
+        (f"recollect recall {QUESTION} --scope acme/ana --tokens 300",),
+    ),
+    Step(
+        "Ask why. A score is the sum you see. This one was too long, and you are told what would do.",
+        (f"recollect why late {QUESTION} --scope acme/ana --tokens 300",),
+    ),
+    Step(
+        "Change the scope. Ben's assistant sees his memories and the team's, and nothing of Ana's.",
+        (f"recollect search {QUESTION} --scope acme/ben",),
+    ),
+    Step(
+        "Turn back time. A month ago she still flew from Porto.",
+        (f"recollect search {QUESTION} \\\n    --scope acme/ana --as-of 2025-12-15T09Z --limit 2",),
+    ),
+)
+
+
+CLOSING = (
+    'Now you:  recollect remember "I drink tea" --scope me',
+    '          recollect recall "coffee or tea?" --scope me',
+    "More:     recollect --help",
+)
+
+
+@click.command(short_help="Tell a story in one minute; it needs nothing.")
+@click.pass_context
+@place
+def demo(place: Place, ctx: click.Context) -> None:
+    """Tell a story in one minute: remember, recall, explain. It needs nothing and leaves nothing.
+
+    With --db before the command the story is kept in that file, which must be a new one.
+    """
+    target = place.target if place.asked_for else wiring.IN_MEMORY
+    if target != wiring.IN_MEMORY and place.exists:
+        raise InvalidInput(f"{target!r} is there already; the demo wants a new file, or none")
+    output.stage(ctx)
+    output.lines(OPENING)
+    with wiring.open(target, embedder=EMBEDDER, clock=lambda: TODAY) as engine:
+        ctx.obj = Place(target, opened_by=lambda _: nullcontext(engine))
+        for number, step in enumerate(STORY, start=1):
+            output.lines(["", output.paint(Look.STRONG, f"{number}. {step.says}")])
+            for typed in step.typed:
+                output.lines([f"{output.paint(Look.FAINT, '$')} {output.paint(Look.TYPED, typed)}"])
+                with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
+                    _run(typed, ctx)
+    kept = [] if target == wiring.IN_MEMORY else [f"The story is kept in {target}; name it with --db to go on with it."]
+    output.lines(["", *kept, *CLOSING])
+
+
+def _run(typed: str, ctx: click.Context) -> None:
+    """Do what is typed, in place of whoever would type it."""
+    name, *arguments = shlex.split(typed.replace("\\\n", ""))[1:]
+    command = COMMANDS[name]
+    with command.make_context(name, arguments, parent=ctx) as called:
+        command.invoke(called)

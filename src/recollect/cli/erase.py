@@ -1,0 +1,79 @@
+"""recollect erase: memories go for good, and the files are searched for what is left."""
+
+import sys
+
+import click
+
+from recollect.cli import options, output
+from recollect.cli.place import Place, place
+from recollect.engine.engine import Engine
+from recollect.model.erasure import Erasure
+from recollect.model.scope import Scope
+from recollect.render import text, wire
+
+
+@click.command(short_help="Remove memories for good, and prove it.")
+@options.scope
+@click.option("--id", metavar="ID", help="Erase this memory, and what was derived from it.")
+@click.option("--source", metavar="ID", help="Erase all that came from this source, and what was derived from it.")
+@click.option("--everything", is_flag=True, help="Erase all memories and contexts of exactly this scope.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.as_json
+@click.pass_context
+@place
+def erase(
+    place: Place,
+    ctx: click.Context,
+    scope: Scope,
+    id: str | None,
+    source: str | None,
+    everything: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Remove memories for good, from every file of the store, and look whether anything of them is left.
+
+    Prints what was removed, which files were searched, and what is out of reach. The exit code is 1 if it could not be
+    proved that nothing is left.
+
+    \b
+    recollect erase --scope acme/ana --id 0193e5b2-7e1c-7000-8000-0123456789ab
+    recollect erase --scope acme/ana --source mail-7 --yes
+    """
+    if (id is not None) + (source is not None) + everything != 1:
+        raise click.UsageError("Say what to erase by exactly one of --id ID, --source ID and --everything.")
+    if not yes and not _can_ask():
+        raise click.UsageError("Nobody is there to be asked whether to erase for good; say --yes if that is meant.")
+    with place.there() as engine:
+        if not yes:
+            click.confirm(_question(engine, scope, id, source), abort=True, err=True)
+        erasure = engine.erase(scope=scope, id=id, source=source, everything=everything)
+        while not yes and erasure.retryable and click.confirm(text.unproved(erasure), default=True, err=True):
+            erasure = engine.prove_erased(erasure)
+    _print(erasure, as_json=as_json)
+    if not erasure.proven:
+        ctx.exit(1)
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _question(engine: Engine, scope: Scope, id: str | None, source: str | None) -> str:
+    """What is about to be erased; refused if it is not there."""
+    if id is not None:
+        what = text.quoted(engine.get(id, scope=scope))
+        return f"Erase for good {what}, and all that was derived from it?"
+    if source is not None:
+        return (
+            f"Erase for good all that came to {scope} from {text.printable(source)}, and all that was derived from it?"
+        )
+    memories = engine.stats(scope=scope, below=False).memories
+    return f"Erase for good everything in {scope}, {memories} memories and the contexts made for it?"
+
+
+def _print(erasure: Erasure, *, as_json: bool) -> None:
+    if as_json:
+        output.data(wire.erasure(erasure))
+    else:
+        output.lines(text.erasure(erasure, output.paint))

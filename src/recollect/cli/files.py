@@ -1,0 +1,92 @@
+"""Files that commands write: whole under their name, or not there."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.errors import Conflict, InvalidInput, RecollectError
+
+BESIDE = ("-wal", "-shm", "-journal", "-queue")
+"""How the names of the files end that a store has beside it."""
+
+UNMERGED = ("-wal", "-journal")
+"""Those of them that SQLite takes for the newest part of whatever file has the name without the end."""
+
+
+@contextmanager
+def whole(named: Path, *, store: str, force: bool) -> Iterator[Path]:
+    """A path to write to; once that is done, the file gets the name it is to have, and never before.
+
+    What has this name already is replaced only if that is wished, and only if it is a file and not the store.
+    """
+    try:
+        target = Path(os.path.realpath(named))
+        _refuse(named, target, Path(store), force=force)
+        with tempfile.TemporaryDirectory(prefix=".recollect-", suffix=".unfinished", dir=target.parent) as folder:
+            unfinished = Path(folder) / target.name
+            yield unfinished
+            unfinished.chmod(_mode(Path(store)))
+            if force:
+                unfinished.replace(target)
+            else:
+                _give_name(unfinished, target)
+        _keep(target.parent)
+    except OSError as error:
+        remedy = "check its folder and the room in it"
+        raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
+
+
+def _refuse(named: Path, target: Path, store: Path, *, force: bool) -> None:
+    if store.exists() and _is_of(target, store.resolve()):
+        raise InvalidInput(f"{str(named)!r} is the store itself; name another file")
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"{str(named)!r} is no file; name one")
+    if target.exists() and not force:
+        raise _is_there(named)
+    used = next((one for one in _ending(target, UNMERGED) if one.exists()), None)
+    if used is not None:
+        raise Conflict(f"{str(named)!r} is a store in use, which has {used.name} beside it; name another file")
+
+
+def _is_of(target: Path, store: Path) -> bool:
+    """Whether it is a file of the store, whatever name it has."""
+    return target in _ending(store, BESIDE) or (target.exists() and target.samefile(store))
+
+
+def _ending(path: Path, ends: Iterable[str]) -> list[Path]:
+    return [path.with_name(f"{path.name}{end}") for end in ends]
+
+
+def _is_there(target: Path) -> Conflict:
+    return Conflict(f"{str(target)!r} is there already; name another file, or replace it with --force")
+
+
+def _mode(store: Path) -> int:
+    """Who may read the store may read what was written from it, and nobody else."""
+    return store.stat().st_mode & 0o666 if store.exists() else 0o600
+
+
+def _give_name(unfinished: Path, target: Path) -> None:
+    """Give the file its name in one step, unless somebody else was quicker."""
+    try:
+        os.link(unfinished, target)
+    except FileExistsError as error:
+        raise _is_there(target) from error
+    except OSError as error:  # some file systems have no links
+        if target.exists():
+            raise _is_there(target) from error
+        unfinished.replace(target)
+
+
+def _keep(folder: Path) -> None:
+    """Have the new name on the disk."""
+    if sys.platform == "win32":  # where a folder cannot be opened
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

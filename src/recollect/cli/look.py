@@ -1,0 +1,68 @@
+"""recollect show, history and list: what there is; looking counts as no use."""
+
+import click
+
+from recollect.cli import options, output
+from recollect.cli.place import Place, place
+from recollect.model.memory import Status
+from recollect.model.scope import Scope
+from recollect.render import listing, text, wire
+
+
+@click.command(short_help="Print a memory and its use.")
+@click.argument("id")
+@options.scope
+@options.as_json
+@place
+def show(place: Place, id: str, scope: Scope, as_json: bool) -> None:
+    """Print the memory ID with all that is known of it, and what happened to it since."""
+    with place.there() as engine:
+        memory = engine.get(id, scope=scope)
+        usage = engine.usage(id, scope=scope)
+    if as_json:
+        output.data({**wire.memory(memory), "usage": wire.usage(usage)})
+    else:
+        output.lines(text.memory(memory, usage, output.paint))
+
+
+@click.command(short_help="List the versions of a memory.")
+@click.argument("id")
+@options.scope
+@options.as_json
+@place
+def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
+    """Print every version of the memory ID, the oldest first."""
+    with place.there() as engine:
+        versions = engine.history(id, scope=scope)
+    if as_json:
+        output.data({"id": id, "versions": [wire.memory(version) for version in versions]})
+    else:
+        output.rows(listing.versions(versions))
+
+
+@click.command("list", short_help="List the memories of a scope.")
+@options.scope
+@click.option("--below", is_flag=True, help="Those of the scopes below too.")
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice([status.value for status in Status]),
+    metavar="STATUS",
+    multiple=True,
+    default=[Status.ACTIVE.value],
+    show_default=True,
+    help="Those of this status; may be repeated.",
+)
+@options.as_json
+@place
+def listed(place: Place, scope: Scope, below: bool, statuses: tuple[str, ...], as_json: bool) -> None:
+    """List the memories of a scope in the order of their ids, which is that of their making.
+
+    In a pipe there is one line a memory: id, scope, kind, date, marks and text, between tabs.
+    """
+    with place.there() as engine:
+        memories = engine.memories(scope=scope, below=below, statuses=[Status(status) for status in statuses])
+    if as_json:
+        output.data({"scope": str(scope), "memories": [wire.memory(memory) for memory in memories]})
+    else:
+        output.rows(listing.memories(memories))

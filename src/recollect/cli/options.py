@@ -1,0 +1,115 @@
+"""The options that commands share, and how what is typed becomes a value."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from recollect.errors import FieldError, InvalidInput, show
+from recollect.model import limits
+from recollect.model.memory import Kind
+from recollect.model.scope import Scope, a_scope
+from recollect.ranking.lines import read_moment
+from recollect.ranking.profiles import BUILT_IN
+
+F = TypeVar("F", bound=Callable[..., Any] | click.Command)
+
+STDIN = "-"
+"""What is typed in place of a text that comes from standard input."""
+
+KINDS = click.Choice([kind.value for kind in Kind])
+
+
+def moment(name: str, help: str) -> Callable[[F], F]:
+    """An option that is a moment, with its offset."""
+    return click.option(name, metavar="ISO", callback=_moment, help=help)
+
+
+def share(name: str, help: str) -> Callable[[F], F]:
+    """An option that is a number within 0..1."""
+    return click.option(name, type=float, metavar="0..1", help=help)
+
+
+def profile(default: str) -> Callable[[F], F]:
+    """--profile, and the one that goes without saying."""
+    return click.option(
+        "--profile",
+        default=default,
+        show_default=True,
+        shell_complete=_profiles,
+        help="A profile's name, or a .toml file.",
+    )
+
+
+def metadata(help: str) -> Callable[[F], F]:
+    """--metadata, a JSON object."""
+    return click.option("--metadata", metavar="JSON", callback=_object, help=help)
+
+
+def said(text: str) -> str:
+    """The text, or what standard input says where the text is a dash; its last line break is not part of it."""
+    if text != STDIN:
+        return text
+    if sys.stdin.isatty():
+        click.echo("reading the text; Ctrl-D ends it", err=True)
+    most = limits.LONGEST_TEXT + len("\r\n")
+    try:
+        read = sys.stdin.buffer.read(most + 1)
+    except OSError as error:
+        raise InvalidInput(f"standard input cannot be read: {error.strerror}") from error
+    if len(read) > most:
+        raise InvalidInput(f"standard input has more than {limits.LONGEST_TEXT} bytes; split it")
+    try:
+        return read.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8: {error.reason}") from error
+
+
+def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> Scope | None:
+    if value is None and not ctx.resilient_parsing:
+        raise click.MissingParameter("Say whose memory it is, for example: --scope acme/ana", ctx, param=param)
+    return None if value is None else a_scope(value)
+
+
+def _part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
+    return None if value is None else a_scope(value)
+
+
+def _moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    return None if value is None else read_moment(param.opts[0], value)
+
+
+def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, Any] | None:
+    if value is None:
+        return None
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"{show(value)} is not JSON: {error}", field=param.opts[0]) from error
+    if not isinstance(found, dict):
+        raise FieldError(f'{show(found)} is no JSON object, such as {{"colour": "blue"}}', field=param.opts[0])
+    return found
+
+
+def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(one.name, help=one.about) for one in BUILT_IN.values() if one.name.startswith(incomplete)]
+
+
+scope = click.option("--scope", metavar="SCOPE", callback=_scope, help="Whose memory, as acme/ana.  [required]")
+part = click.option(
+    "--scope", metavar="SCOPE", callback=_part, help="Only this scope and those below it; the whole store if not given."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON with full precision.")
+tokens = click.option(
+    "--tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1200,
+    show_default=True,
+    help="The budget of the whole context.",
+)
+kinds = click.option("--kind", "kinds", type=KINDS, metavar="KIND", multiple=True, help="Only this kind; repeatable.")

@@ -1,0 +1,85 @@
+"""Where output goes: data to standard output, talk to standard error, colour and tables to a terminal alone."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from recollect.model.verdict import Receipt
+from recollect.render import text, wire
+from recollect.render.looks import Look
+from recollect.render.table import Table, aligned, separated
+
+WIDEST = 120
+"""How wide a table gets on however wide a terminal."""
+
+USUAL = 100
+"""How wide a terminal is that does not say."""
+
+_STAGE = "recollect.stage"
+
+STYLES: Mapping[Look, Mapping[str, Any]] = {
+    Look.STRONG: {"bold": True},
+    Look.FAINT: {"dim": True},
+    Look.BAR: {"fg": "cyan"},
+    Look.SCORE: {"fg": "green", "bold": True},
+    Look.TYPED: {"fg": "yellow"},
+}
+"""What each look is on a terminal."""
+
+
+def paint(look: Look, text: str) -> str:
+    """The text with its look; click removes it again where the output is no terminal."""
+    return click.style(text, **STYLES[look])
+
+
+def colour_wanted() -> bool | None:
+    """False if the user wants none (no-color.org) or the terminal has none, or else what click finds out."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if plain else None
+
+
+def data(value: Mapping[str, Any] | Sequence[Any]) -> None:
+    """One line of JSON."""
+    click.echo(wire.line(value))
+
+
+def lines(shown: Iterable[str]) -> None:
+    """Lines for people."""
+    for line in shown:
+        click.echo(line)
+
+
+def rows(table: Table) -> None:
+    """A table on a terminal, fields between tabs in a pipe or a file."""
+    if sys.stdout.isatty() or _staged():
+        lines(aligned(table, min(shutil.get_terminal_size((USUAL, 24)).columns, WIDEST), paint))
+    else:
+        lines(separated(table))
+
+
+def talk(line: str) -> None:
+    """A line beside the data, which nobody who reads the data stumbles over."""
+    click.echo(paint(Look.FAINT, line), err=not _staged())
+
+
+def stage(ctx: click.Context) -> None:
+    """Let this command, and those it runs, print all that a person would see into one stream."""
+    ctx.meta[_STAGE] = True
+
+
+def _staged() -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and _STAGE in ctx.meta
+
+
+def receipt(receipt: Receipt, *, as_json: bool) -> None:
+    """Which memory it is, so that a script can go on with it, and what became of it."""
+    if as_json:
+        data(wire.receipt(receipt))
+    else:
+        click.echo(receipt.id)
+        talk(text.verdict(receipt.verdict))

@@ -1,0 +1,106 @@
+"""The demo: it tells its story whole, the same each time, and leaves nothing behind."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from recollect.cli.demo import STORY
+from recollect.cli.main import cli
+
+from .shell import Shell
+
+
+def tell(*before: str) -> Result:
+    outcome = CliRunner().invoke(cli, [*before, "demo"], catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome
+
+
+def outcomes(told: str) -> dict[str, list[str]]:
+    """What came of each command, line by line."""
+    found: dict[str, list[str]] = {}
+    for part in re.split(r"^\$ ", told.partition("\nNow you:")[0], flags=re.MULTILINE)[1:]:
+        typed = next(typed for step in STORY for typed in step.typed if part.startswith(typed))
+        found[typed] = part.removeprefix(typed).split("\n\n")[0].strip().splitlines()
+    return found
+
+
+def words(typed: str) -> list[str]:
+    return shlex.split(typed.replace("\\\n", ""))[1:]
+
+
+@pytest.fixture(scope="module")
+def told() -> str:
+    return tell().stdout
+
+
+def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: str) -> None:
+    lines = outcomes(told)[STORY[1].typed[0]]
+    assert re.findall(r' id="(\w+)"', "\n".join(lines)) == ["economy", "window", "peanuts", "lisbon"]
+    assert lines[-1].endswith("left out: 1 by budget")
+
+
+def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:
+    first, score, *parts = outcomes(told)[STORY[2].typed[0]]
+    needed = re.fullmatch(r"late was ranked but not packed: it costs \d+ tokens, \d+ were left; (\d+) .*", first)
+    assert needed is not None
+    assert int(needed[1]) > 300
+    points = [float(part.split()[1]) for part in parts if part.strip().startswith("+")]
+    assert float(score.removeprefix("score ")) == pytest.approx(sum(points), abs=2e-3)
+    assert any("▇" in part for part in parts)
+
+
+def test_another_scope_sees_nothing_of_it_but_what_the_team_shares(told: str) -> None:
+    _, *rows, _ = outcomes(told)[STORY[3].typed[0]]
+    assert [row.split()[1] for row in rows] == ["economy", "aisle"]
+
+
+def test_a_month_ago_the_answer_was_another(told: str) -> None:
+    _, *rows, _ = outcomes(told)[STORY[4].typed[0]]
+    assert [row.split()[1] for row in rows] == ["porto", "window"]
+
+
+def test_it_is_short_and_narrow_enough_for_a_screen(told: str) -> None:
+    lines = told.splitlines()
+    assert len(lines) <= 66
+    assert [line for line in lines if len(line) > 100 and "tokens" not in line and "delimit" not in line] == []
+
+
+def test_it_says_the_same_each_time_but_for_the_marker_and_what_it_costs(told: str) -> None:
+    def settled(text: str) -> str:
+        text = re.sub(r"context \S+:", "context", re.sub(r"\b(memory-|carry )[0-9a-f]{16,}", r"\1", text))
+        return re.sub(r"\d+( of \d+)? tokens|\d+ were left|\d+ in all", "", text)
+
+    assert settled(tell().stdout) == settled(told)
+
+
+def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tell()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_kept_where_the_user_says_and_can_be_repeated_by_hand(tmp_path: Path) -> None:
+    kept = Shell(tmp_path / "story.db")
+    told = tell("--db", str(kept.store)).stdout
+    assert f"The story is kept in {kept.store}" in told
+    last = STORY[-1].typed[0]
+    by_hand = [line.split("\t") for line in kept(*words(last), RECOLLECT_EMBEDDER="wordllama").stdout.splitlines()]
+    assert [row[:2] for row in by_hand] == [row.split()[:2] for row in outcomes(told)[last][1:-1]]
+    refused = CliRunner().invoke(cli, ["--db", str(kept.store), "demo"])
+    assert (refused.exit_code, "is there already" in refused.stderr) == (2, True)
+
+
+def test_what_it_types_works_in_a_store_of_ones_own(shell: Shell) -> None:
+    for typed in [typed for step in STORY for typed in step.typed]:
+        shell(*words(typed))
+    assert len(shell.json("list", "--scope", "acme", "--below")["memories"]) == len(STORY[0].typed)
+
+
+def test_the_environment_does_not_make_it_write_to_a_store(tmp_path: Path) -> None:
+    store = tmp_path / "mine.db"
+    outcome = CliRunner().invoke(cli, ["demo"], env={"RECOLLECT_DB": str(store)})
+    assert (outcome.exit_code, store.exists()) == (0, False)

@@ -1,0 +1,246 @@
+"""`recollect doctor`: what it looks at, what it says of it, and that it leaves nothing behind."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from recollect.config import Settings
+from recollect.diagnosis.diagnose import diagnose
+from recollect.model.diagnosis import Check, Finding
+from recollect.model.encoder import Encoder
+from recollect.providers.choose import PROVIDERS
+from recollect.stores.sqlite.reembedding import SqliteReembedding
+
+from .shell import ENVIRONMENT, Shell
+
+ANA = ("--scope", "acme/ana")
+EMBEDDERS = [f"embedder {name}" for name in PROVIDERS]
+INSTALLATION = ["recollect", "python", "settings", "sqlite", *EMBEDDERS, "embedding", "model cache"]
+AROUND = ["folder", "line", "disk"]
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    shell("remember", "Ana prefers window seats", *ANA)
+    return shell
+
+
+def told(shell: Shell, *, code: int = 0, **environment: str) -> dict[str, dict[str, Any]]:
+    """Every check by its name."""
+    outcome = json.loads(shell("doctor", "--json", code=code, **environment).stdout)
+    assert outcome["ok"] is (code == 0)
+    return {check["name"]: check for check in outcome["checks"]}
+
+
+def told_of(target: str) -> dict[str, Check]:
+    """Every check of a target that a shell could not name."""
+    return {check.name: check for check in diagnose(target, settings=Settings(embedder="hashing"))}
+
+
+def test_all_is_well_before_there_is_a_store_and_none_is_made(shell: Shell) -> None:
+    checks = told(shell)
+    assert list(checks) == [*INSTALLATION, "store", *AROUND]
+    assert {checks[name]["finding"] for name in checks if name not in EMBEDDERS} == {"ok"}
+    assert checks["embedding"]["seen"] == "with hashing-256 (256 dimensions), it works"
+    assert "is not there yet" in checks["store"]["seen"]
+    assert list(shell.store.parent.iterdir()) == []
+
+
+def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
+    checks = told(filled)
+    assert list(checks) == [*INSTALLATION, "store", "model", *AROUND]
+    assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
+    assert checks["model"]["remedy"] is None
+    assert "schema 1" in checks["store"]["seen"]
+
+
+def test_looking_changes_nothing(filled: Shell) -> None:
+    before = {path.name: path.read_bytes() for path in filled.store.parent.iterdir()}
+    told(filled)
+    assert {path.name: path.read_bytes() for path in filled.store.parent.iterdir()} == before
+
+
+def test_people_get_a_line_for_each_check_with_the_remedy_below_and_a_tally_beside(shell: Shell) -> None:
+    shell.store.write_text("no database at all, whatever its name says")
+    outcome = shell("doctor", code=1)
+    lines = outcome.stdout.splitlines()
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("problem")]
+    assert lines[place].split(maxsplit=2)[1:] == ["store", f"{shell.store} is no SQLite database"]
+    assert lines[place + 1].strip() == "→ name another file, or move this one away"
+    assert f"{len(INSTALLATION) + 4} checks, 1 problem, " in outcome.stderr
+
+
+def another_programs(path: Path) -> None:
+    db = apsw.Connection(str(path))
+    db.execute("CREATE TABLE theirs (number)")
+    db.close()
+
+
+def a_newer_ones(path: Path) -> None:
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA application_id = 0x7265636f; CREATE TABLE t (n); PRAGMA user_version = 99")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "seen", "remedy"),
+    [
+        (Path.mkdir, "is a folder", "give the path of a file"),
+        (another_programs, "of another program", "name another file"),
+        (a_newer_ones, "written by a newer recollect", "upgrade recollect"),
+    ],
+)
+def test_what_is_no_store_of_ours_is_a_problem(
+    make: Callable[[Path], None], seen: str, remedy: str, shell: Shell
+) -> None:
+    make(shell.store)
+    store = told(shell, code=1)["store"]
+    assert store["finding"] == "problem"
+    assert seen in store["seen"]
+    assert remedy in store["remedy"]
+
+
+def test_an_empty_file_stays_empty(shell: Shell) -> None:
+    shell.store.touch()
+    assert "is empty" in told(shell)["store"]["seen"]
+    assert [path.stat().st_size for path in shell.store.parent.iterdir()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("target", "seen"),
+    [
+        ("", "a store has no name"),
+        ("nowhere/agent.db", "there is no folder"),
+        ("postgresql://host/db", "is no file"),
+        ("a\0b", "is no path"),
+    ],
+)
+def test_a_target_that_cannot_be_is_a_problem(target: str, seen: str, tmp_path: Path) -> None:
+    path = str(tmp_path / target) if target.startswith("nowhere") else target
+    store = told_of(path)["store"]
+    assert store.finding is Finding.PROBLEM
+    assert seen in store.seen
+
+
+def test_a_throw_away_needs_no_folder() -> None:
+    assert list(told_of(":memory:")) == [*INSTALLATION, "store"]
+
+
+def test_a_model_other_than_the_configured_one_is_a_problem(filled: Shell) -> None:
+    model = told(filled, code=1, RECOLLECT_EMBEDDER="hashing-64")["model"]
+    assert model["seen"] == "the vectors are of hashing-256 (256 dimensions), and the settings name hashing-64"
+    assert "recollect admin re-embed" in model["remedy"]
+
+
+def test_settings_that_cannot_be_are_a_problem_and_all_else_is_still_looked_at(filled: Shell) -> None:
+    checks = told(filled, code=1, RECOLLECT_BUSY_TIMEOUT="soon")
+    assert checks["settings"]["finding"] == "problem"
+    assert "'soon' is no number" in checks["settings"]["seen"]
+    assert checks["store"]["finding"] == "ok"
+
+
+def test_an_embedder_that_is_not_there_is_a_problem(shell: Shell) -> None:
+    embedding = told(shell, code=1, RECOLLECT_EMBEDDER="no-such-model")["embedding"]
+    assert embedding["finding"] == "problem"
+    assert "no embedder is called 'no-such-model'" in embedding["seen"]
+
+
+def test_an_embedder_behind_an_address_is_never_asked(shell: Shell) -> None:
+    checks = told(shell, RECOLLECT_EMBEDDER="https://nobody.invalid/v1#some-model")
+    assert checks["embedding"]["seen"] == "http:some-model is behind an address, which is not asked here"
+
+
+def test_nothing_secret_is_shown(shell: Shell) -> None:
+    address = "https://me:hunter2@nobody.invalid/v1?token=hunter2#some-model"
+    outcome = shell("doctor", "--json", code=1, RECOLLECT_EMBEDDER=address, RECOLLECT_EMBEDDER_KEY="hunter2")
+    assert "nobody.invalid" in outcome.output
+    assert "hunter2" not in outcome.output
+
+
+def test_a_re_embedding_that_was_not_finished_is_noticed_until_it_is(filled: Shell) -> None:
+    with closing(SqliteReembedding(filled.store)) as begun:
+        begun.begin(Encoder("hashing-64", 64))
+    seen = told(filled)["re-embedding"]
+    assert (seen["finding"], seen["seen"]) == ("warning", "begun with hashing-64 (64 dimensions), and not finished")
+    filled("admin", "re-embed", "--embedder", "hashing-64")
+    assert "re-embedding" not in told(filled, RECOLLECT_EMBEDDER="hashing-64")
+
+
+def test_former_vectors_that_were_not_removed_are_noticed(filled: Shell) -> None:
+    with closing(SqliteReembedding(filled.store)) as begun:
+        begun.begin(Encoder("hashing-64", 64))
+    with closing(SqliteReembedding(filled.store)) as called_off:
+        called_off.begin(Encoder("hashing-256", 256))
+        called_off.finish(lambda _: np.ones((0, 256), dtype=np.float32), 0)
+    assert told(filled)["re-embedding"]["seen"] == "vectors of a former model are still to be removed"
+
+
+def test_without_its_driver_the_rest_is_still_told(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['apsw'] = None\nfrom recollect.cli.main import main\n"
+    script += f"sys.argv = ['recollect', '--db', {str(tmp_path / 'agent.db')!r}, 'doctor', '--json']\nmain()"
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert outcome.returncode == 1
+    *before, last = json.loads(outcome.stdout)["checks"]
+    assert [check["name"] for check in before] == ["recollect", "python", "settings"]
+    assert (last["name"], last["finding"], last["remedy"]) == ("sqlite", "problem", "run pip install apsw")
+
+
+WITHOUT_RIGHTS = """
+import os, sys
+from recollect.cli.main import main
+from recollect.diagnosis.diagnose import diagnose
+
+diagnose(":memory:")  # loads all that it needs while it may still be read
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+main()
+"""
+
+
+def test_a_folder_and_a_file_that_cannot_be_written_are_problems() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # which everybody may enter, unlike those of pytest
+        shell = Shell(Path(folder) / "agent.db")
+        shell("remember", "Ana prefers window seats", *ANA)
+        shell.store.chmod(0o444)
+        Path(folder).chmod(0o555)
+        command = [sys.executable, "-c", WITHOUT_RIGHTS, "--db", str(shell.store), "doctor", "--json"]
+        there = {**os.environ, **ENVIRONMENT}
+        outcome = subprocess.run(command, capture_output=True, text=True, env=there)
+        Path(folder).chmod(0o755)
+    assert outcome.returncode == 1, outcome.stderr
+    found = {check["name"]: check["finding"] for check in json.loads(outcome.stdout)["checks"]}
+    assert (found["store"], found["folder"]) == ("problem", "problem")
+    assert "line" not in found
+
+
+def test_what_is_not_installed_is_named_with_the_fix_and_a_store_that_needs_it_is_a_problem(shell: Shell) -> None:
+    with closing(SqliteReembedding(_made(shell))) as begun:
+        begun.begin(Encoder("all-minilm-l6-v2-m8", 384))
+        begun.finish(lambda _: np.ones((1, 384), dtype=np.float32), 1)
+    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.cli.main import main\nmain()"
+    command = [sys.executable, "-c", script, "--db", str(shell.store), "doctor", "--json"]
+    there = {name: value for name, value in os.environ.items() if name != "RECOLLECT_EMBEDDER"}
+    outcome = subprocess.run(command, capture_output=True, text=True, env=there)
+    assert outcome.returncode == 1, outcome.stderr
+    found = {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
+    fix = "run pip install 'recollect[minilm]'"
+    assert (found["embedder minilm"]["finding"], found["embedder minilm"]["remedy"]) == ("warning", fix)
+    assert "wordllama-256" in found["embedding"]["seen"]
+    assert (found["model"]["finding"], found["model"]["remedy"]) == ("problem", fix)
+
+
+def _made(shell: Shell) -> Path:
+    shell("remember", "Ana prefers window seats", *ANA)
+    return shell.store

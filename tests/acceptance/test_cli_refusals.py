@@ -1,0 +1,204 @@
+"""What the command line refuses, with the exit code a script can rely on, and what it leaves alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from recollect.cli.main import cli, exit_code
+from recollect.errors import Conflict, EmbedderMismatch, NotFound, ProviderBusy, SignalMissing, StoreBusy, StoreError
+
+from .shell import Shell
+
+ANA = ("--scope", "acme/ana")
+
+LOOKING = [
+    ("recall", "x", *ANA),
+    ("search", "x", *ANA),
+    ("brief", *ANA),
+    ("why", "a", "x", *ANA),
+    ("feedback", "c", *ANA, "--helped", "a"),
+    ("revise", "a", "x", *ANA),
+    ("forget", "a", *ANA),
+    ("restore", "a", *ANA),
+    ("pin", "a", *ANA),
+    ("unpin", "a", *ANA),
+    ("history", "a", *ANA),
+    ("show", "a", *ANA),
+    ("list", *ANA),
+    ("erase", *ANA, "--id", "a", "--yes"),
+]
+"""Every command that needs a store to be there."""
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])
+def test_a_store_that_is_not_there_is_not_made_by_looking(command: tuple[str, ...], shell: Shell) -> None:
+    outcome = shell(*command, code=3)
+    assert outcome.stdout == ""
+    assert f"there is no store '{shell.store}'; `recollect remember` makes one" in outcome.stderr
+    assert list(shell.store.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [*LOOKING, ("remember", "x", *ANA)], ids=lambda command: command[0])
+def test_a_missing_scope_is_asked_for_with_an_example(command: tuple[str, ...], shell: Shell) -> None:
+    outcome = shell(*[word for word in command if word not in ANA], code=2)
+    assert "Missing option '--scope'. Say whose memory it is, for example: --scope acme/ana" in outcome.stderr
+    assert list(shell.store.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [one for one in LOOKING if "a" in one and one[0] != "feedback"], ids=lambda c: c[0])
+def test_a_memory_of_another_scope_is_answered_like_one_that_is_not_there(
+    command: tuple[str, ...], shell: Shell
+) -> None:
+    shell("remember", "something of Ben's", "--scope", "acme/ben", "--id", "a")
+    known, unknown = shell(*command, code=3), shell(*["b" if word == "a" else word for word in command], code=3)
+    assert known.stderr == unknown.stderr.replace("'b'", "'a'")
+    assert (known.stdout, unknown.stdout) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["remember", " ", *ANA], "field 'text': is blank"),
+        (["remember", "x", "--scope", "a b"], "the part 'a b' of a scope has ' '"),
+        (["remember", "x", "--scope", ""], "the scope is empty"),
+        (["remember", "x", *ANA, "--kind", "idea"], "'idea' is not one of 'profile'"),
+        (["remember", "x", *ANA, "--importance", "2"], "field 'importance': 2.0 is not within 0..1"),
+        (["remember", "x", *ANA, "--importance", "nan"], "field 'importance': nan is not a finite number"),
+        (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
+        (["remember", "x", *ANA, "--at", "yesterday"], "field '--at': 'yesterday' is no date"),
+        (["remember", "x", *ANA, "--at", "2025-01-01"], "field '--at': '2025-01-01' has no time zone"),
+        (["remember", "x", *ANA, "--at", "2199-01-01T00Z"], "what has not come yet is not known"),
+        (["remember", "x", *ANA, "--valid-from", "9999-01-01T00Z"], "is not within 1900..2199"),
+        (["remember", "x", *ANA, "--provenance", "gossip"], "'gossip' is not one of"),
+        (["remember", "x", *ANA, "--metadata", "{"], "field '--metadata': '{' is not JSON"),
+        (["remember", "x", *ANA, "--metadata", "[" * 100_000], "is not JSON"),
+        (["remember", "x", *ANA, "--metadata", "[1]"], "field '--metadata': [1] is no JSON object"),
+        (["remember", "x", *ANA, "--metadata", '{"a": NaN}'], "cannot be written as JSON"),
+        (["remember", "x", *ANA, "--id", " a"], "is empty or padded"),
+        (["remember", *ANA], "Missing argument 'TEXT'"),
+        (["search", "", *ANA], "field 'query': is empty"),
+        (["search", "x", *ANA, "--limit", "0"], "0 is not in the range"),
+        (["search", "x", *ANA, "--profile", "session"], "takes no question"),
+        (["search", "x", *ANA, "--as-of", "2199-01-01T00Z"], "what has not come yet is not known"),
+        (["recall", "x", *ANA, "--tokens", "0"], "0 is not in the range"),
+        (["recall", "x", *ANA, "--depth", "none"], "'none' is not a valid integer"),
+        (["brief", *ANA, "--profile", "default"], "needs a question"),
+        (["feedback", "c", *ANA], "Say what helped or misled"),
+        (["list", *ANA, "--status", "gone"], "'gone' is not one of 'active'"),
+        (["revise", "a", "x", *ANA, "--kind", "idea"], "'idea' is not one of"),
+        (["revise", "a", " ", *ANA], "is blank"),
+    ],
+)
+def test_wrong_input_is_refused_with_exit_code_2(arguments: list[str], complaint: str, shell: Shell) -> None:
+    shell("remember", "something", *ANA, "--id", "a")
+    outcome = shell(*arguments, code=2)
+    assert complaint in outcome.stderr
+    assert outcome.stdout == ""
+    assert [one["text"] for one in shell.json("list", *ANA)["memories"]] == ["something"]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "complaint"),
+    [
+        (b"", "is blank"),
+        (b"\xff", "standard input is not UTF-8"),
+        (b"a\0b", "has a NUL character"),
+        (b"a" * (2**20 + 3), "standard input has more than 1048576 bytes"),
+    ],
+)
+def test_standard_input_that_is_no_text_is_refused_and_makes_no_store(
+    stdin: bytes, complaint: str, shell: Shell
+) -> None:
+    outcome = shell("remember", "-", *ANA, stdin=stdin, code=2)
+    assert complaint in outcome.stderr
+    assert not shell.store.exists()
+
+
+def test_standard_input_that_cannot_be_read_is_refused(shell: Shell) -> None:
+    command = f"{sys.executable} -m recollect --db {shell.store} remember - --scope acme/ana 0>/dev/null"
+    outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("Error: standard input cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["search", "x", *ANA, "--profile", "nope"], "no profile is called 'nope'"),
+        (["search", "x", *ANA, "--profile", "nope.toml"], "there is no profile file 'nope.toml'"),
+        (["feedback", "nope", *ANA, "--helped", "a"], "there is no context 'nope' in acme/ana"),
+    ],
+)
+def test_what_is_not_there_has_exit_code_3(arguments: list[str], complaint: str, shell: Shell) -> None:
+    shell("remember", "something", *ANA, "--id", "a")
+    assert complaint in shell(*arguments, code=3).stderr
+
+
+def test_a_conflict_has_exit_code_1(shell: Shell) -> None:
+    shell("remember", "one", *ANA, "--key", "k", "--id", "a")
+    assert "the key 'k' was used for something else" in shell("remember", "two", *ANA, "--key", "k", code=1).stderr
+    assert "there is a memory 'a' already" in shell("remember", "two", *ANA, "--id", "a", code=1).stderr
+
+
+HOLD = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_store_that_others_are_writing_to_has_exit_code_4(shell: Shell) -> None:
+    shell("remember", "one", *ANA)
+    command = [sys.executable, "-c", HOLD, str(shell.store)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        outcome = shell("remember", "two", *ANA, code=4, RECOLLECT_BUSY_TIMEOUT="0.05")
+        other.communicate()
+    assert outcome.stderr.startswith(f"Error: {shell.store}: others ")
+    shell("remember", "two", *ANA)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (NotFound("x"), 3),
+        (EmbedderMismatch("x"), 2),
+        (SignalMissing("x"), 2),
+        (Conflict("x"), 1),
+        (StoreError("x"), 1),
+        (StoreBusy("x"), 4),
+        (ProviderBusy("x"), 4),
+    ],
+)
+def test_every_error_has_its_exit_code(error: NotFound, code: int) -> None:
+    assert exit_code(error) == code
+
+
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(shell: Shell) -> None:
+    shell.store.write_text("dear diary, " * 100)
+    shell("list", *ANA, code=1)
+    shell("remember", "x", *ANA, code=1)
+    assert shell.store.read_text() == "dear diary, " * 100
+
+
+def test_a_target_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    Shell(tmp_path)("--db", "postgresql://nowhere", "list", *ANA, code=2)
+    outcome = Shell(tmp_path / "no" / "folder" / "a.db")("remember", "x", *ANA, code=1)
+    assert "Traceback" not in outcome.stderr
+    assert "--db is empty" in Shell(tmp_path)("--db", "", "list", *ANA, code=2).stderr
+
+
+def test_every_command_that_prints_data_takes_json() -> None:
+    silent = {"feedback", "demo", "profiles", "export", "backup", "admin"}
+    without = {
+        name
+        for name, command in cli.commands.items()
+        if not any("--json" in option.opts for option in command.params if isinstance(option, click.Option))
+    }
+    assert without == silent

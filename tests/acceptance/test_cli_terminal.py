@@ -1,0 +1,74 @@
+"""The command line at a terminal: tables and colour there, neither in a pipe; help at once; completion."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from recollect.cli.main import SECTIONS, cli
+
+from .shell import Shell
+
+ANA = ("--scope", "acme/ana")
+ESCAPE = "\x1b["
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    shell("remember", "Ana prefers window seats", *ANA, "--id", "seat", "--at", "2025-06-02T09:00:00Z")
+    return shell
+
+
+def test_a_terminal_gets_a_table_in_colour_and_a_pipe_gets_neither(filled: Shell) -> None:
+    seen = filled.terminal("list", *ANA)
+    assert "id    scope     kind         date        marks  text" in seen
+    assert ESCAPE in seen
+    piped = filled.process("list", *ANA).stdout
+    assert piped == "seat\tacme/ana\tobservation\t2025-06-02\t\tAna prefers window seats\n"
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_who_wants_no_colour_gets_none(environment: dict[str, str], filled: Shell) -> None:
+    seen = filled.terminal("search", "window seats", *ANA, **environment)
+    assert ESCAPE not in seen
+    assert "score  id" in seen
+
+
+def test_a_narrow_terminal_gets_the_texts_on_lines_of_their_own(filled: Shell) -> None:
+    seen = filled.terminal("list", *ANA, COLUMNS="60", NO_COLOR="1")
+    assert seen.splitlines() == ["seat  acme/ana  observation  2025-06-02", "  Ana prefers window seats"]
+
+
+def test_help_lists_every_command_once_under_its_heading() -> None:
+    shown = CliRunner().invoke(cli, ["--help"], terminal_width=80).output
+    assert [line for line in shown.splitlines() if line.rstrip(":") in SECTIONS] == [f"{name}:" for name in SECTIONS]
+    listed = [command for commands in SECTIONS.values() for command in commands]
+    assert len(listed) == len(set(listed)) == len(cli.commands)
+    starts = [line.split()[0] for line in shown.splitlines() if line.startswith("  ")]
+    assert [command.name for command in listed] == [word for word in starts if word in cli.commands]
+    assert "..." not in shown.split("Start here:")[1]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = "import sys; sys.argv = ['recollect', '--help']\nfrom recollect.cli.main import cli\n"
+    script += "try:\n    cli()\nfinally:\n    print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.split()
+    assert not {"numpy", "apsw", "pydantic", "tokenizers", "onnxruntime"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("recollect re", {"remember", "recall", "revise", "restore"}),
+        ("recollect search --profile sal", {"salience", "salience-hybrid"}),
+        ("recollect remember --kind pr", {"preference", "procedure", "profile"}),
+        ("recollect recall --as", {"--as-of"}),
+    ],
+)
+def test_a_shell_completes_commands_options_profiles_and_kinds(words: str, offered: set[str]) -> None:
+    told = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    script = "from recollect.cli.main import cli; cli(prog_name='recollect')"
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **told})
+    assert {line.partition(",")[2] for line in outcome.stdout.splitlines()} == offered

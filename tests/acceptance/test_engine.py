@@ -1,0 +1,557 @@
+"""The life of memories through the public API, on a real file."""
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect.model.eligibility import Barrier
+from recollect.model.kept import KEPT_FOR
+from recollect.model.limits import LONGEST_TEXT
+from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated
+from recollect.ranking.why import Barred, Gated, Ranked, Unpacked
+
+ANA = "acme/ana"
+SEAT = "Ana prefers window seats"
+QUESTION = "which seat should I book for Ana?"
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **by: float) -> datetime:
+        self.now += timedelta(**by)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "agent.db"
+
+
+@pytest.fixture
+def memory(path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+    with recollect.open(path, embedder="hashing", clock=clock) as engine:
+        yield engine
+
+
+def found(ranking: recollect.Ranking) -> list[str]:
+    return [scored.memory.text for scored in ranking]
+
+
+def test_what_was_remembered_comes_back_with_its_reason(memory: recollect.Engine) -> None:
+    receipt = memory.remember(SEAT, scope=ANA, kind="preference", importance=0.7)
+    memory.remember("The cafeteria opens at nine", scope=ANA)
+    context = memory.recall(QUESTION, scope=ANA, tokens=800)
+    assert context.packed[0].memory == receipt.memory
+    assert SEAT in context.text
+    assert float(context.packed[0].score) == context.packed[0].explanation.score
+    assert context.ranking.exact
+
+
+def test_a_store_keeps_everything_for_the_next_one_who_opens_it(path: Path, clock: Clock) -> None:
+    everything: dict[str, Any] = {
+        "kind": "preference",
+        "title": "Seats",
+        "topic_key": "seat",
+        "tags": ("travel", "äöü 漢字"),
+        "importance": 0.7,
+        "confidence": 0.9,
+        "pinned": True,
+        "shared": True,
+        "session": "s-1",
+        "speaker": "ana",
+        "at": clock() - timedelta(days=3),
+        "valid_from": clock() - timedelta(days=4),
+        "valid_until": clock() + timedelta(days=4),
+        "provenance": "direct_user",
+        "source": "chat-7",
+        "derived_from": ("m-0",),
+        "evidence": ("window, please",),
+        "metadata": {"deep": {"er": [1, None, "ü"]}},
+    }
+    with recollect.open(path, embedder="hashing", clock=clock) as memory:
+        receipt = memory.remember(SEAT, scope=ANA, **everything)
+    with recollect.open(path, clock=clock) as memory:
+        assert memory.embedder == "hashing-256"
+        kept = memory.get(receipt.id, scope=ANA)
+        assert kept == receipt.memory
+        for name in everything:
+            if name != "at":
+                assert getattr(kept, name) == everything[name], name
+        assert (kept.created_at, kept.observed_at, kept.updated_at) == (everything["at"],) * 3
+        assert (kept.recorded_at, kept.revisions, kept.status) == (clock(), 1, recollect.Status.ACTIVE)
+        assert found(memory.search(QUESTION, scope=ANA)) == [SEAT]
+
+
+def test_the_same_words_are_reinforced_and_others_are_created(memory: recollect.Engine) -> None:
+    first = memory.remember(SEAT, scope=ANA)
+    again = memory.remember("  Ana prefers\nwindow seats ", scope=ANA)
+    other = memory.remember(SEAT, scope="acme/ben")
+    assert (first.verdict, again.verdict, other.verdict) == (Created(), Reinforced(first.id), Created())
+    assert (again.id, memory.usage(first.id, scope=ANA).echoed) == (first.id, 1)
+    assert len(memory.memories(scope=ANA)) == 1
+
+
+def test_a_topic_has_one_memory_whose_text_changes_and_whose_importance_never_falls(memory: recollect.Engine) -> None:
+    first = memory.remember(SEAT, scope=ANA, topic_key="seat", importance=0.8)
+    second = memory.remember("Ana prefers aisle seats", scope=ANA, topic_key="seat", importance=0.2)
+    assert second.verdict == Updated(2)
+    assert (second.id, second.memory.importance, second.memory.revisions) == (first.id, 0.8, 2)
+    assert [one.text for one in memory.history(first.id, scope=ANA)] == [SEAT, "Ana prefers aisle seats"]
+    assert found(memory.search("seats", scope=ANA)) == ["Ana prefers aisle seats"]
+    assert memory.remember("Ana prefers aisle seats", scope=ANA, topic_key="seat").verdict == Reinforced(first.id)
+
+
+def test_a_key_makes_a_retry_harmless_for_thirty_days(memory: recollect.Engine, clock: Clock) -> None:
+    first = memory.remember(SEAT, scope=ANA, key="k-1")
+    memory.forget(first.id, scope=ANA)
+    again = memory.remember(SEAT, scope=ANA, key="k-1")
+    assert (again.id, again.verdict) == (first.id, Created())
+    with pytest.raises(recollect.Conflict, match="the key 'k-1' was used for something else"):
+        memory.remember("other", scope=ANA, key="k-1")
+    assert memory.remember(SEAT, scope="acme/ben", key="k-1").id != first.id
+    clock.now += KEPT_FOR + timedelta(seconds=1)
+    assert memory.remember("other", scope=ANA, key="k-1").verdict == Created()
+
+
+def test_all_drafts_are_remembered_or_none(memory: recollect.Engine) -> None:
+    receipts = memory.remember_all(
+        [{"text": "one"}, recollect.Draft(text="two", scope=recollect.Scope.parse("acme/ben"))], scope=ANA
+    )
+    assert [one.memory.scope for one in receipts] == [recollect.Scope.parse(ANA), recollect.Scope.parse("acme/ben")]
+    memory.remember("taken", scope=ANA, key="k")
+    with pytest.raises(recollect.Conflict):
+        memory.remember_all([{"text": "three"}, {"text": "four", "key": "k"}], scope=ANA)
+    assert {one.text for one in memory.memories(scope=ANA)} == {"one", "taken"}
+    assert memory.remember_all([]) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "problem"),
+    [
+        ({"text": " "}, recollect.FieldError, "field 'text': is blank"),
+        ({"text": "x" * (LONGEST_TEXT + 1)}, recollect.FieldError, "at most 1048576 bytes"),
+        ({"text": "a\0"}, recollect.FieldError, "NUL"),
+        ({"scope": ""}, recollect.ScopeError, "the scope is empty"),
+        ({"kind": "factt"}, recollect.FieldError, "did you mean 'fact'"),
+        ({"at": datetime(2026, 1, 15, 12, 0, 1, tzinfo=UTC)}, recollect.FieldError, "field 'at': .* from now"),
+        ({"at": datetime(2026, 1, 1)}, recollect.FieldError, "no time zone"),
+        ({"importance": 2}, recollect.FieldError, "field 'importance'"),
+        ({"vector": [0.0] * 256}, recollect.FieldError, "no direction"),
+        ({"vector": [1.0] * 255}, recollect.FieldError, "255 dimensions; the vectors of hashing-256"),
+        ({"vector": [float("inf")] * 256}, recollect.FieldError, "not a finite number"),
+        ({"metadata": {"a": float("nan")}}, recollect.FieldError, "field 'metadata'"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_kept(
+    memory: recollect.Engine, given: dict[str, Any], error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        memory.remember(**{"text": SEAT, "scope": ANA, **given})
+    assert memory.memories(scope="acme", below=True) == []
+
+
+def test_a_scope_sees_its_own_and_what_its_ancestors_share_and_nothing_else(memory: recollect.Engine) -> None:
+    memory.remember("seat of ana", scope="acme/ana")
+    memory.remember("seat the team shares", scope="acme", shared=True)
+    memory.remember("seat the team keeps", scope="acme")
+    memory.remember("seat of ben", scope="acme/ben", shared=True)
+    memory.remember("seat of the labs", scope="acme-labs", shared=True)
+    memory.remember("seat of a part of ana", scope="acme/ana/part", shared=True)
+    assert set(found(memory.search("seat", scope="acme/ana"))) == {"seat of ana", "seat the team shares"}
+    assert set(found(memory.search("seat", scope="acme"))) == {"seat the team shares", "seat the team keeps"}
+    assert {one.text for one in memory.memories(scope="acme", below=True)} == {
+        "seat of ana",
+        "seat the team shares",
+        "seat the team keeps",
+        "seat of ben",
+        "seat of a part of ana",
+    }
+
+
+def test_an_id_of_another_scope_is_answered_like_one_that_does_not_exist(memory: recollect.Engine) -> None:
+    secret = memory.remember("the secret of ben", scope="acme/ben").id
+    for ask in (
+        lambda id: memory.get(id, scope=ANA),
+        lambda id: memory.history(id, scope=ANA),
+        lambda id: memory.usage(id, scope=ANA),
+        lambda id: memory.why(id, "secret", scope=ANA),
+        lambda id: memory.forget(id, scope=ANA),
+        lambda id: memory.restore(id, scope=ANA),
+        lambda id: memory.pin(id, scope=ANA),
+        lambda id: memory.revise(id, "mine now", scope=ANA),
+    ):
+        answers = []
+        for id in (secret, "0" * 36):
+            with pytest.raises(recollect.NotFound) as caught:
+                ask(id)
+            answers.append(str(caught.value).replace(id, "ID"))
+        assert answers[0] == answers[1]
+
+
+def test_a_shared_memory_is_seen_below_but_changed_only_where_it_is(memory: recollect.Engine) -> None:
+    shared = memory.remember("the team meets on Mondays", scope="acme", shared=True).id
+    assert memory.get(shared, scope=ANA).text == "the team meets on Mondays"
+    with pytest.raises(recollect.NotFound):
+        memory.forget(shared, scope=ANA)
+    assert memory.forget(shared, scope="acme").verdict == Changed("forgotten")
+    assert found(memory.search("meets", scope=ANA)) == []
+
+
+def test_forgetting_pinning_and_revising_are_versions_and_can_be_undone(memory: recollect.Engine, clock: Clock) -> None:
+    id = memory.remember(SEAT, scope=ANA).id
+    clock.move(hours=1)
+    assert memory.pin(id, scope=ANA).verdict == Changed("pinned")
+    assert memory.pin(id, scope=ANA).verdict == Unchanged()
+    assert memory.unpin(id, scope=ANA).verdict == Changed("unpinned")
+    assert memory.forget(id, scope=ANA).verdict == Changed("forgotten")
+    assert memory.forget(id, scope=ANA).verdict == Unchanged()
+    assert found(memory.search(QUESTION, scope=ANA)) == []
+    assert memory.restore(id, scope=ANA).verdict == Changed("active")
+    assert found(memory.search(QUESTION, scope=ANA)) == [SEAT]
+    revised = memory.revise(id, "Ana prefers aisle seats", scope=ANA, importance=0.4, tags=("travel",))
+    assert revised.verdict == Updated(2)
+    assert memory.revise(id, "Ana  prefers aisle seats", scope=ANA).verdict == Unchanged()
+    history = memory.history(id, scope=ANA)
+    assert [(one.text, one.pinned, one.status.value, one.revisions) for one in history] == [
+        (SEAT, False, "active", 1),
+        (SEAT, True, "active", 1),
+        (SEAT, False, "active", 1),
+        (SEAT, False, "forgotten", 1),
+        (SEAT, False, "active", 1),
+        ("Ana prefers aisle seats", False, "active", 2),
+    ]
+    assert history[0].updated_at == history[4].updated_at == clock() - timedelta(hours=1)
+    assert history[5].updated_at == clock()
+    assert (history[5].tags, history[5].importance) == (("travel",), 0.4)
+    with pytest.raises(TypeError, match="no argument 'knid'"):
+        memory.revise(id, "x", scope=ANA, knid="fact")
+
+
+def test_two_active_memories_never_say_the_same(memory: recollect.Engine) -> None:
+    first = memory.remember(SEAT, scope=ANA).id
+    second = memory.remember("Ana prefers aisle seats", scope=ANA).id
+    with pytest.raises(recollect.Conflict, match="says the same already"):
+        memory.revise(second, SEAT, scope=ANA)
+    memory.forget(first, scope=ANA)
+    memory.revise(second, SEAT, scope=ANA)
+    with pytest.raises(recollect.Conflict, match="says the same already"):
+        memory.restore(first, scope=ANA)
+
+
+def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.Engine, clock: Clock) -> None:
+    start = clock()
+    memory.remember("Ana flies from Porto", scope=ANA, valid_until=start + timedelta(days=10))
+    clock.move(days=20)
+    id = memory.remember("Ana flies from Lisbon", scope=ANA, valid_from=start + timedelta(days=10)).id
+    told = clock.now
+    clock.move(days=1)
+    memory.revise(id, "Ana flies from Faro", scope=ANA)
+    assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Faro"]
+    assert found(memory.search("flies", scope=ANA, as_of=start)) == ["Ana flies from Porto"]
+    assert found(memory.search("flies", scope=ANA, known_at=told)) == ["Ana flies from Lisbon"]
+    assert found(memory.search("flies", scope=ANA, known_at=start)) == ["Ana flies from Porto"]
+    assert found(memory.search("flies", scope=ANA, known_at=start - timedelta(days=1))) == []
+    late: list[dict[str, Any]] = [{"as_of": clock() + timedelta(1)}, {"known_at": clock() + timedelta(1)}]
+    for wrong in late:
+        with pytest.raises(recollect.FieldError, match="from now"):
+            memory.search("flies", scope=ANA, **wrong)
+    with pytest.raises(recollect.FieldError, match="field 'as_of'"):
+        memory.search("flies", scope=ANA, as_of=clock(), known_at=told)
+
+
+def test_a_ranking_of_then_comes_back_bit_for_bit(memory: recollect.Engine, clock: Clock) -> None:
+    ids = [memory.remember(f"seat number {n}", scope=ANA, importance=n / 10).id for n in range(8)]
+    context = memory.recall("seat number 3", scope=ANA)
+    memory.feedback(context.id or "", scope=ANA, helped=ids[:2], misled=ids[2:3])
+    then = clock()
+    before = memory.search("seat number 3", scope=ANA)
+    clock.move(days=5)
+    memory.revise(ids[3], "a seat no more", scope=ANA)
+    memory.forget(ids[4], scope=ANA)
+    memory.remember("seat number 9", scope=ANA)
+    context = memory.recall("seat number 3", scope=ANA)
+    memory.feedback(context.id or "", scope=ANA, misled=ids[:2], by="someone")
+    after = memory.search("seat number 3", scope=ANA, as_of=then, known_at=then)
+    assert [(one.id, float(one.score), one.explanation) for one in after] == [
+        (one.id, float(one.score), one.explanation) for one in before
+    ]
+    assert found(memory.search("seat number 3", scope=ANA)) != found(before)
+
+
+def test_only_what_was_packed_counts_as_served(memory: recollect.Engine, clock: Clock) -> None:
+    short = memory.remember("Ana likes tea", scope=ANA).id
+    long = memory.remember("Ana likes coffee " + "and cake " * 200, scope=ANA).id
+    memory.search("what does Ana like?", scope=ANA)
+    memory.why(short, "what does Ana like?", scope=ANA)
+    context = memory.recall("what does Ana like?", scope=ANA, tokens=200)
+    assert ([one.id for one in context.packed], [one.scored.id for one in context.omitted]) == ([short], [long])
+    memory.recall("what does Ana like?", scope=ANA, tokens=200, known_at=clock())
+    brief = memory.brief(scope=ANA, tokens=200)
+    assert [one.id for one in brief.packed] == [short]
+    usage = memory.usage(short, scope=ANA)
+    assert (usage.served, usage.last_served_at) == (2, clock())
+    assert memory.usage(long, scope=ANA).served == 0
+
+
+def test_feedback_moves_usefulness_and_only_for_what_was_handed_over(memory: recollect.Engine) -> None:
+    id = memory.remember(SEAT, scope=ANA).id
+    other = memory.remember("xyzzy", scope=ANA).id
+    context = memory.recall(QUESTION, scope=ANA)
+    assert context.id
+    memory.feedback(context.id, scope=ANA, helped=[id])
+    memory.feedback(context.id, scope=ANA, helped=[id])
+    memory.feedback(context.id, scope=ANA, misled=[id], by="ben")
+    usage = memory.usage(id, scope=ANA)
+    assert (usage.helped, usage.misled, usage.usefulness) == (1, 1, 2 / 4)
+    memory.feedback(context.id, scope=ANA, misled=[id])
+    assert memory.usage(id, scope=ANA).usefulness == 1 / 4
+    (part,) = [part for part in memory.search(QUESTION, scope=ANA)[0].explanation.parts if part.signal == "usefulness"]
+    assert (part.value, part.assumed) == (1 / 4, False)
+    for problem, name, scope, handed in (
+        ("there is no context", "nope", ANA, id),
+        ("in acme/ben", context.id, "acme/ben", id),
+        ("was not handed over", context.id, ANA, other),
+    ):
+        with pytest.raises(recollect.NotFound, match=problem):
+            memory.feedback(name, scope=scope, helped=[handed])
+    with pytest.raises(recollect.InvalidInput, match="both have helped and misled"):
+        memory.feedback(context.id, scope=ANA, helped=[id], misled=[id])
+    with pytest.raises(recollect.InvalidInput, match="give a list of ids"):
+        memory.feedback(context.id, scope=ANA, helped=id)
+
+
+def test_many_votes_in_one_context_are_one_and_in_many_contexts_five(memory: recollect.Engine) -> None:
+    id = memory.remember(SEAT, scope=ANA).id
+    context = memory.recall(QUESTION, scope=ANA)
+    for _ in range(100):
+        memory.feedback(context.id or "", scope=ANA, helped=[id])
+    assert memory.usage(id, scope=ANA).helped == 1
+    for _ in range(8):
+        another = memory.recall(QUESTION, scope=ANA)
+        memory.feedback(another.id or "", scope=ANA, helped=[id])
+    assert memory.usage(id, scope=ANA).helped == 5
+
+
+def test_a_pinned_memory_is_in_every_context_that_has_room_for_it(memory: recollect.Engine) -> None:
+    pinned = memory.remember("qqqq zzzz", scope=ANA, pinned=True).id
+    memory.remember(SEAT, scope=ANA)
+    assert pinned not in [one.id for one in memory.search(QUESTION, scope=ANA)]
+    context = memory.recall(QUESTION, scope=ANA)
+    assert pinned in [one.id for one in context.packed]
+    assert isinstance(memory.why(pinned, QUESTION, scope=ANA).fate, Ranked)
+    memory.unpin(pinned, scope=ANA)
+    assert isinstance(memory.why(pinned, QUESTION, scope=ANA).fate, Gated)
+    assert pinned not in [one.id for one in memory.recall(QUESTION, scope=ANA).packed]
+
+
+def test_why_says_at_which_step_a_memory_fell(memory: recollect.Engine, clock: Clock) -> None:
+    id = memory.remember(SEAT, scope=ANA).id
+    assert memory.why(id, QUESTION, scope=ANA).fate == Ranked(1)
+    assert isinstance(memory.why(id, QUESTION, scope=ANA, tokens=20).fate, Unpacked)
+    early = clock() - timedelta(days=1)
+    assert memory.why(id, QUESTION, scope=ANA, as_of=early).fate == Barred(
+        Barrier.NOT_YET_KNOWN, recollect.Status.ACTIVE
+    )
+    memory.forget(id, scope=ANA)
+    assert memory.why(id, QUESTION, scope=ANA).fate == Barred(Barrier.STATUS, recollect.Status.FORGOTTEN)
+
+
+def test_a_question_may_be_the_last_turns_of_a_conversation(memory: recollect.Engine) -> None:
+    memory.remember(SEAT, scope=ANA)
+    turns: list[Any] = ["hello", {"role": "user", "content": "a window"}, {"text": "seat?"}]
+    assert found(memory.search(turns, scope=ANA)) == [SEAT]
+    last = ["the aisle", "or", "in front"]
+    whole, cut = (memory.search(query, scope=ANA) for query in ([*["window seat"] * 9, *last], last))
+    assert [float(one.score) for one in whole] == [float(one.score) for one in cut]
+
+
+@pytest.mark.parametrize("query", ["", "  \n", [], [""], [{"content": " "}]])
+def test_an_empty_question_is_refused_with_the_remedy(memory: recollect.Engine, query: Any) -> None:
+    with pytest.raises(recollect.FieldError, match="field 'query': is empty; ask something, or use `brief`"):
+        memory.search(query, scope=ANA)
+
+
+@pytest.mark.parametrize("query", [7, None, {"content": "x"}, [7], [{"role": "user"}], b"seat"])
+def test_what_is_no_question_is_refused(memory: recollect.Engine, query: Any) -> None:
+    with pytest.raises(recollect.FieldError, match="field 'query'"):
+        memory.recall(query, scope=ANA)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "seat*", "NEAR(seat window)", "-seat", "seat AND", "seat OR window NOT", "^seat", "text:seat", "((", "'; --"],
+)
+def test_full_text_syntax_is_only_words(memory: recollect.Engine, query: str) -> None:
+    memory.remember(SEAT, scope=ANA)
+    ranking = memory.search(query, scope=ANA, profile="search")
+    words = {"seat", "window"} & set(query.replace("(", " ").replace("*", " ").replace("-", " ").lower().split())
+    assert (ranking[0].explanation.parts[0].value > 0.0) == bool(words or "seat" in query)
+
+
+@pytest.mark.parametrize("text", ["漢字の席", "مقعد النافذة", "🪑🪟", "𝓼𝓮𝓪𝓽", "\U000f0000", "ﷺ", "a\u0301" * 50])
+def test_every_plane_of_unicode_comes_back_as_it_went_in(memory: recollect.Engine, text: str) -> None:
+    receipt = memory.remember(text, scope=ANA)
+    assert memory.get(receipt.id, scope=ANA).text == text
+    assert found(memory.search(text, scope=ANA, profile="three-signal", limit=1)) == [text]
+
+
+def test_a_text_of_a_mebibyte_is_remembered_and_found(memory: recollect.Engine) -> None:
+    text = ("seat " * 250_000)[:LONGEST_TEXT]
+    memory.remember(text, scope=ANA)
+    assert found(memory.search("seat", scope=ANA)) == [text]
+
+
+def test_kinds_narrow_the_answer_but_not_the_statistics_of_words(memory: recollect.Engine) -> None:
+    memory.remember("the seat is taken", scope=ANA, kind="fact")
+    memory.remember("a seat by the window", scope=ANA, kind="preference")
+    whole = {one.id: one for one in memory.search("window seat", scope=ANA, profile="search")}
+    narrow = memory.search("window seat", scope=ANA, profile="search", kinds=["fact"])
+    assert found(narrow) == ["the seat is taken"]
+    assert float(narrow[0].score) == float(whole[narrow[0].id].score)
+    with pytest.raises(recollect.FieldError, match="field 'kinds'"):
+        memory.search("seat", scope=ANA, kinds=["facts"])
+
+
+def test_ten_thousand_memories_of_another_scope_change_no_score(memory: recollect.Engine) -> None:
+    for number in range(20):
+        memory.remember(f"seat {number} by the window", scope=ANA)
+    before = [(one.id, float(one.score)) for one in memory.search("window seat 7", scope=ANA)]
+    vector = [1.0] * 256
+    memory.remember_all([{"text": f"window seat 7 {n}", "vector": vector} for n in range(10_000)], scope="acme/ben")
+    assert [(one.id, float(one.score)) for one in memory.search("window seat 7", scope=ANA)] == before
+
+
+def test_a_store_sees_what_another_one_wrote_at_the_next_recall(path: Path, clock: Clock) -> None:
+    with (
+        recollect.open(path, embedder="hashing", clock=clock) as one,
+        recollect.open(path, embedder="hashing", clock=clock) as other,
+    ):
+        id = one.remember(SEAT, scope=ANA).id
+        assert found(other.search(QUESTION, scope=ANA)) == [SEAT]
+        other.revise(id, "Ana prefers aisle seats", scope=ANA)
+        assert found(one.search(QUESTION, scope=ANA)) == ["Ana prefers aisle seats"]
+        one.forget(id, scope=ANA)
+        assert found(other.search(QUESTION, scope=ANA)) == []
+
+
+def test_another_model_than_the_stores_is_refused_with_the_remedy(path: Path) -> None:
+    with recollect.open(path, embedder="hashing") as memory:
+        memory.remember(SEAT, scope=ANA)
+    with pytest.raises(recollect.EmbedderMismatch, match=r"of hashing-256 \(256 dimensions\).*re-embed"):
+        recollect.open(path, embedder="wordllama")
+
+
+class Broken:
+    """An embedder that gives whatever it is told to."""
+
+    name = "broken"
+    dimensions = 2
+
+    def __init__(self, gives: Any) -> None:
+        self.gives = gives
+
+    def embed(self, texts: Any, purpose: str) -> Any:
+        return self.gives
+
+
+@pytest.mark.parametrize(
+    ("gives", "problem"),
+    [
+        ([[1.0, 2.0, 3.0]], "an array of"),
+        ([], "an array of"),
+        ([[0.0, 0.0]], "all zeros"),
+        ([[float("nan"), 1.0]], "not a finite number"),
+    ],
+)
+def test_an_embedder_that_lies_is_noticed_and_nothing_is_kept(path: Path, gives: Any, problem: str) -> None:
+    with recollect.open(path, embedder=Broken(np.array(gives))) as memory:
+        with pytest.raises(recollect.ProviderError, match=f"broken.* gave .*{problem}"):
+            memory.remember(SEAT, scope=ANA)
+        assert memory.memories(scope=ANA) == []
+
+
+def test_many_threads_may_use_one_engine(memory: recollect.Engine) -> None:
+    problems: list[BaseException] = []
+
+    def work(name: int) -> None:
+        try:
+            for number in range(10):
+                memory.remember(f"seat {name} {number}", scope=ANA)
+                assert memory.search(f"seat {name} {number}", scope=ANA, limit=1)
+                memory.recall("seat", scope=ANA)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert len(memory.memories(scope=ANA)) == 60
+
+
+def test_a_closed_engine_says_so(path: Path) -> None:
+    memory = recollect.open(path, embedder="hashing")
+    memory.close()
+    memory.close()
+    with pytest.raises(recollect.RecollectError, match="this engine is closed"):
+        memory.search("x", scope=ANA)
+
+
+def test_a_throw_away_store_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with recollect.open(":memory:", embedder="hashing") as memory:
+        memory.remember(SEAT, scope=ANA)
+        assert found(memory.search(QUESTION, scope=ANA)) == [SEAT]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_is_no_file() -> None:
+    with pytest.raises(recollect.InvalidInput, match="is no file"):
+        recollect.open("postgresql://localhost/memory")
+
+
+def test_nothing_is_found_in_an_empty_store_and_a_scope_nobody_wrote_to(memory: recollect.Engine) -> None:
+    assert memory.search("seat", scope=ANA).scored == ()
+    context = memory.recall("seat", scope=ANA)
+    assert (context.text, context.packed, context.omitted) == ("", (), ())
+    assert memory.brief(scope=ANA).packed == ()
+    memory.remember(SEAT, scope="acme/ben")
+    assert memory.search("seat", scope=ANA).scored == ()
+
+
+def test_a_wrong_clock_is_noticed(path: Path) -> None:
+    with (
+        recollect.open(path, embedder="hashing", clock=lambda: datetime(2026, 1, 1)) as memory,
+        pytest.raises(recollect.FieldError, match="field 'clock'"),
+    ):
+        memory.remember(SEAT, scope=ANA)
+
+
+def test_time_that_goes_back_leaves_the_order_of_what_was_recorded(memory: recollect.Engine, clock: Clock) -> None:
+    first = memory.remember("one", scope=ANA).memory
+    clock.move(days=-3)
+    second = memory.remember("two", scope=ANA).memory
+    assert first.recorded_at is not None
+    assert second.recorded_at == first.recorded_at
+    assert (first.commit or 0) < (second.commit or 0)
+    assert sorted([first.id, second.id]) == [first.id, second.id]

@@ -1,0 +1,62 @@
+"""Every setting reaches what it is about."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+
+ANA = "acme/ana"
+
+
+def test_the_busy_timeout_is_how_long_a_write_waits_for_others(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with recollect.open(path, embedder="hashing", settings={"busy_timeout": 0.05}) as memory:
+        memory.remember("before", scope=ANA)
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(recollect.StoreBusy, match=r"0\.05 s") as caught:
+            memory.remember("meanwhile", scope=ANA)
+        assert caught.value.retryable
+        other.execute("ROLLBACK")
+        memory.remember("after", scope=ANA)
+        assert {one.text for one in memory.memories(scope=ANA)} == {"before", "after"}
+
+
+def test_the_cache_keeps_no_more_than_its_bytes_and_the_answers_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with recollect.open(path, embedder="hashing") as memory:
+        for name in ("ana", "ben", "eva"):
+            memory.remember_all([{"text": f"seat {name} {n}"} for n in range(20)], scope=f"acme/{name}")
+        wide = {name: [one.id for one in memory.search("seat 7", scope=f"acme/{name}")] for name in ("ana", "ben")}
+        assert len(memory._world.store._library._shelves) == 2  # type: ignore[attr-defined]
+    with recollect.open(path, settings={"cache_bytes": 1}) as memory:
+        for _ in range(2):
+            for name, expected in wide.items():
+                assert [one.id for one in memory.search("seat 7", scope=f"acme/{name}")] == expected
+        assert len(memory._world.store._library._shelves) == 1  # type: ignore[attr-defined]
+
+
+def test_the_embedder_of_the_environment_is_the_one_for_a_new_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    with recollect.open(tmp_path / "agent.db") as memory:
+        assert memory.embedder == "hashing-256"
+
+
+def test_the_key_is_for_an_embedder_behind_an_address(tmp_path: Path) -> None:
+    settings = {"embedder_key": "k-1"}
+    with recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings) as memory:
+        assert memory.embedder == "hashing-256"
+
+
+def test_the_profile_of_open_is_the_one_that_goes_without_saying(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "agent.db", embedder="hashing", profile="three-signal") as memory:
+        memory.remember("seat", scope=ANA)
+        assert memory.search("seat", scope=ANA).profile == "three-signal"
+        assert memory.search("seat", scope=ANA, profile="five-signal").profile == "five-signal"
+        assert memory.search("seat", scope=ANA, overrides={"min_score": 0.5}).version.startswith("1+")
+    with pytest.raises(recollect.NotFound, match="did you mean 'default'"):
+        recollect.open(tmp_path / "agent.db", profile="defalt")

@@ -1,0 +1,141 @@
+"""What is said of erasures, of what was taken in, and of what was checked."""
+
+import json
+
+from recollect.model.archive import Imported
+from recollect.model.encoder import Encoder
+from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
+from recollect.model.memory import Kind, MemoryId, Status
+from recollect.model.report import Report
+from recollect.model.scope import Scope
+from recollect.model.stats import Stats
+from recollect.model.usage import Use
+from recollect.render import listing, text, wire
+from recollect.testing import a_memory
+
+ANA = Scope.parse("acme/ana")
+EMPTY = Stats(
+    memories=0,
+    statuses={},
+    kinds={},
+    scopes=0,
+    largest=(),
+    versions=0,
+    contexts=0,
+    uses=dict.fromkeys(Use, 0),
+    unembedded=0,
+    encoder=None,
+    analyser="1",
+    schema=3,
+    bytes=0,
+)
+
+
+def an_erasure(search: Search, ids: int = 1) -> Erasure:
+    names = tuple(MemoryId(f"m{number}") for number in range(ids))
+    return Erasure(scope=ANA, ids=names, versions=ids, contexts=0, search=search)
+
+
+def told(erasure: Erasure) -> dict[str, str]:
+    """What each line of a receipt says, by its name; of several under one name the first."""
+    found: dict[str, str] = {}
+    for line in text.erasure(erasure):
+        found.setdefault(line[:12].rstrip(), line[13:])
+    return found
+
+
+def test_a_proved_erasure_says_where_was_searched() -> None:
+    said = told(an_erasure(Search(files=("a.db", "a.db-wal"))))
+    assert said["searched"] == "a.db, a.db-wal"
+    assert said["proved"] == "nothing of it is left there"
+    assert said["out of reach"] == OUT_OF_REACH[0]
+    assert not {"left", "not proved", "same bytes"} & said.keys()
+
+
+def test_an_erasure_that_is_not_proved_never_says_that_it_is() -> None:
+    said = told(an_erasure(Search(files=("a.db",), remains=("a.db (first at byte 7)",), unfinished="somebody reads")))
+    assert (said["left"], said["not proved"]) == ("a.db (first at byte 7)", "somebody reads")
+    assert "proved" not in said
+
+
+def test_what_says_the_same_and_stays_is_told() -> None:
+    said = told(an_erasure(Search(files=("a.db",), elsewhere={"contents": 1, "vectors": 2})))
+    assert said["same bytes"] == "in 1 row of contents, 2 rows of vectors, which belong to what was not erased"
+
+
+def test_of_many_ids_some_are_named() -> None:
+    said = told(an_erasure(Search(), ids=text.NAMED + 5))
+    assert said["ids"].endswith(f"m{text.NAMED - 1}, and 5 more")
+    assert said["searched"] == "no files: the store has none"
+
+
+def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> None:
+    erasure = Erasure(
+        scope=ANA,
+        ids=(MemoryId("a"),),
+        versions=1,
+        contexts=2,
+        search=Search(files=("a.db",)),
+        pieces=frozenset({b"x"}),
+    )
+    sent = json.loads(json.dumps(wire.erasure(erasure)))
+    assert sent == {
+        "scope": "acme/ana",
+        "ids": ["a"],
+        "memories": 1,
+        "versions": 1,
+        "contexts": 2,
+        "proven": True,
+        "retryable": False,
+        "search": {"files": ["a.db"], "remains": [], "elsewhere": {}, "unfinished": None},
+        "out_of_reach": list(OUT_OF_REACH),
+    }
+
+
+def test_a_long_memory_is_quoted_by_its_beginning() -> None:
+    assert text.quoted(a_memory("a", text="short")) == "a (short)"
+    assert text.quoted(a_memory("a", text="x" * (text.SHORT + 1))) == f"a ({'x' * text.SHORT}…)"
+
+
+def test_what_was_taken_in_is_counted_and_vectors_made_anew_are_told() -> None:
+    assert list(text.imported(Imported(memories=1, contexts=2, skipped=3))) == [
+        "added 1 memory and 2 contexts; skipped 3 that were there already"
+    ]
+    foreign = Imported(memories=0, contexts=0, skipped=0, re_embedded=Encoder("m", 8))
+    assert list(text.imported(foreign))[1] == "embedded anew: the vectors of the export were of m (8 dimensions)"
+    assert wire.imported(foreign)["re_embedded"] == {"name": "m", "dimensions": 8}
+
+
+def test_a_report_says_ok_only_without_problems() -> None:
+    fine = Report(path="a.db", bytes=1, sealed=True, memories=1, recalled=True)
+    assert list(text.report(fine))[1].startswith("ok  restored")
+    empty = Report(path="a.db", bytes=1, sealed=False)
+    assert list(text.report(empty))[1].endswith("a store without a seal; there was nothing to recall")
+    bad = Report(path="a.db", bytes=1, sealed=True, problems=("torn\x1b page", "lost row"))
+    assert list(text.report(bad))[1:] == ["problem  torn\\x1b page", "problem  lost row"]
+    assert (wire.report(fine)["ok"], wire.report(bad)["ok"]) == (True, False)
+
+
+def test_figures_come_one_a_row() -> None:
+    assert ("schema", "3", "analyser 1") in listing.stats(EMPTY).rows
+    assert "dimensions" not in [row[0] for row in listing.stats(EMPTY).rows]
+    full = Stats(
+        memories=2,
+        statuses={Status.ACTIVE: 2},
+        kinds={Kind.FACT: 2},
+        scopes=1,
+        largest=((ANA, 2),),
+        versions=2,
+        contexts=0,
+        uses={Use.SERVED: 5},
+        unembedded=1,
+        encoder=Encoder("m", 8),
+        analyser="1",
+        schema=3,
+        bytes=9,
+    )
+    rows = listing.stats(full).rows
+    for row in [("status", "2", "active"), ("kind", "2", "fact"), ("scope", "2", "acme/ana"), ("dimensions", "8", "m")]:
+        assert row in rows
+    assert wire.stats(full)["largest"] == [{"scope": "acme/ana", "memories": 2}]
+    assert wire.stats(EMPTY)["embedder"] is None

@@ -1,0 +1,37 @@
+"""Memories in rows."""
+
+from datetime import timedelta
+
+from recollect.model.memory import Kind, Status
+from recollect.render import listing
+from recollect.testing import NOW, a_memory, a_ranking
+
+
+def test_what_was_found_is_told_by_score_id_kind_date_and_text() -> None:
+    table = listing.found(a_ranking([a_memory("a", text="two\nlines", kind=Kind.FACT), a_memory("b", title="Days")]))
+    assert table.names == ("score", "id", "kind", "date", "text")
+    assert table.rows == [
+        ("1.000", "a", "fact", "2026-01-01", "two lines"),
+        ("0.500", "b", "observation", "2026-01-01", "Days: deploys run on Fridays"),
+    ]
+
+
+def test_a_listed_memory_says_whose_it_is_and_what_sets_it_apart() -> None:
+    plain, marked = a_memory("a"), a_memory("b", pinned=True, shared=True, status=Status.FORGOTTEN)
+    assert [row[1:5] for row in listing.memories([plain, marked]).rows] == [
+        ("acme/ana", "observation", "2026-01-01", ""),
+        ("acme/ana", "observation", "2026-01-01", "forgotten, pinned, shared"),
+    ]
+
+
+def test_the_date_is_when_the_present_text_was_observed() -> None:
+    memory = a_memory("a", created_at=NOW - timedelta(days=9), observed_at=NOW - timedelta(days=1))
+    assert listing.memories([memory]).rows[0][3] == "2025-12-31"
+
+
+def test_a_version_says_its_revision_and_when_the_store_took_it_in() -> None:
+    versions = [a_memory("a", recorded_at=NOW), a_memory("a", text="on Mondays", revisions=2)]
+    assert listing.versions(versions).rows == [
+        ("1", "2026-01-01 00:00:00", "", "deploys run on Fridays"),
+        ("2", "", "", "on Mondays"),
+    ]

@@ -1,0 +1,47 @@
+"""A re-embedding, told."""
+
+import pytest
+
+from recollect.model.encoder import Encoder
+from recollect.model.reembedding import Reembedded
+from recollect.render import reembedding
+
+FORMER, NEW = Encoder("hashing-256", 256), Encoder("hashing-64", 64)
+OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (
+            Reembedded(encoder=NEW, former=FORMER, embedded=3, removed=4),
+            f"{OF_NEW} now: 3 embedded, 4 former vectors removed",
+        ),
+        (
+            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=0),
+            f"{OF_NEW} already",
+        ),
+        (
+            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=4),
+            f"{OF_NEW} already: 4 former vectors removed",
+        ),
+        (
+            Reembedded(encoder=NEW, former=NEW, embedded=3, removed=4),
+            f"{OF_NEW} already: 3 embedded that lacked one, 4 former vectors removed",
+        ),
+    ],
+)
+def test_a_sentence_says_which_model_it_is_now_and_what_was_done(done: Reembedded, said: str) -> None:
+    assert reembedding.sentence(done) == said
+
+
+def test_a_store_without_memories_had_no_model() -> None:
+    done = Reembedded(encoder=NEW, former=None, embedded=0, removed=0)
+    assert done.changed
+    assert reembedding.fields(done) == {
+        "embedder": {"name": "hashing-64", "dimensions": 64},
+        "former": None,
+        "changed": True,
+        "embedded": 0,
+        "removed": 0,
+    }
