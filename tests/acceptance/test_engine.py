@@ -277,6 +277,23 @@ def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.En
         memory.search("flies", scope=ANA, as_of=clock(), known_at=told)
 
 
+def test_as_of_before_a_revision_the_memory_says_what_it_said_then(memory: recollect.Engine, clock: Clock) -> None:
+    then = clock()
+    id = memory.remember(SEAT, scope=ANA, topic_key="seat", kind="preference").id
+    memory.remember("the team meets on Mondays", scope="acme")
+    clock.move(days=3)
+    revised = memory.remember("Ana prefers aisle seats", scope=ANA, topic_key="seat").memory
+    assert (revised.kind, revised.updated_at) == (recollect.Kind.PREFERENCE, clock())
+    (scored,) = memory.search("seats", scope=ANA, as_of=then)
+    assert (scored.memory.text, scored.memory.id) == (SEAT, id)
+    assert memory.why(id, "seats", scope=ANA, as_of=then).fate == Ranked(1)
+    assert f'date="{then.date()}"' in memory.recall("seats", scope=ANA, as_of=then).text
+    assert f'date="{clock().date()}"' in memory.recall("seats", scope=ANA).text
+    clock.move(days=1)
+    memory.forget(id, scope=ANA)
+    assert memory.search("seats", scope=ANA, as_of=then).scored == ()
+
+
 def test_a_ranking_of_then_comes_back_bit_for_bit(memory: recollect.Engine, clock: Clock) -> None:
     ids = [memory.remember(f"seat number {n}", scope=ANA, importance=n / 10).id for n in range(8)]
     context = memory.recall("seat number 3", scope=ANA)

@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from recollect.model.memory import MemoryId, Status
+from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.sqlite.library import Library
@@ -28,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def view(store: SqliteStore, db: apsw.Connection, scope: Scope = SCOPE) -> View:
     """All that the scope sees in this transaction."""
-    found, _ = store._library.view(db, scope, encoder=1, known_at=None)
+    found, _ = store._library.view(db, Probe(scope=scope, at=NOW), 1)
     return found
 
 
@@ -122,7 +123,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
     library = Library(largest=2 * bytes_of_one)
     for scope in [*scopes, scopes[2], scopes[0]]:
         with store._readers.reading() as db:
-            found, _ = library.view(db, scope, encoder=1, known_at=None)
+            found, _ = library.view(db, Probe(scope=scope, at=NOW), 1)
             assert len(found.ids) == 10
     assert len(library._shelves) == 2
     with store._readers.reading() as db:
@@ -132,7 +133,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
 
 def view_of(library: Library, db: apsw.Connection, scope: Scope) -> View:
     """All that the scope sees, from that library."""
-    found, _ = library.view(db, scope, encoder=1, known_at=None)
+    found, _ = library.view(db, Probe(scope=scope, at=NOW), 1)
     return found
 
 

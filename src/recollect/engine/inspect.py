@@ -7,7 +7,7 @@ from recollect.engine.change import not_there
 from recollect.engine.recall import Request, find, rank_found, wanted_rows, with_pinned
 from recollect.engine.world import World
 from recollect.model.candidate import Candidate
-from recollect.model.eligibility import Barrier, barrier
+from recollect.model.eligibility import Barrier, as_it_was, barrier
 from recollect.model.memory import Memory, MemoryId
 from recollect.packing.budget import Budget
 from recollect.packing.prompt import Prompt
@@ -26,7 +26,8 @@ def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> 
     if not seen:
         raise not_there(request.scope, id)
 
-    in_the_way = barrier(seen[0], request.at)
+    then = as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
+    in_the_way = barrier(then, request.at)
     if in_the_way is not None:
         return _barred(seen[0], request, in_the_way)
     ranking = with_pinned(rank_found(found, request, depth), found, request)
@@ -35,6 +36,12 @@ def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> 
     if place is not None:
         reason = replace(reason, fate=Ranked(place), changes=())
     return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count))
+
+
+def _known(world: World, request: Request, memory: Memory) -> list[Memory]:
+    """The versions of the memory that were known when the request says, the oldest first."""
+    versions = world.store.history(request.scope, memory.id)
+    return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
 
 
 def _ranked(found: "Found", request: Request, memory: Memory, depth: int) -> Why:

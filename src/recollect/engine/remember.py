@@ -10,7 +10,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, show
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Memory, MemoryId, content_hash
+from recollect.model.memory import Kind, Memory, MemoryId, content_hash
 from recollect.model.usage import Use
 from recollect.model.verdict import Created, Receipt, Reinforced, Updated
 from recollect.ports import Writing
@@ -130,7 +130,7 @@ def revision(former: Memory, proposed: Memory) -> Memory:
     return former.changed(
         text=proposed.text,
         title=proposed.title or former.title,
-        kind=proposed.kind,
+        kind=former.kind if proposed.kind is Kind.OBSERVATION else proposed.kind,
         tags=proposed.tags or former.tags,
         session=proposed.session or former.session,
         speaker=proposed.speaker or former.speaker,

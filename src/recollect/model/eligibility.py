@@ -1,5 +1,6 @@
 """Eligibility: whether a memory may be recalled for a moment, and what stands in the way."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -15,15 +16,35 @@ class Barrier(StrEnum):
     NO_LONGER_VALID = "no_longer_valid"
 
 
+def revised_since(memory: Memory, at: datetime) -> bool:
+    """Whether the memory was known at the moment, but has another text now."""
+    return memory.created_at <= at < (memory.updated_at or memory.created_at)
+
+
+def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
+    """What a memory was at the moment, from its versions, the oldest first; `None` if nothing is known of then.
+
+    Its text and judgements are those of then. Its standing is that of now: what is forgotten stays forgotten.
+    """
+    now = versions[-1]
+    if not revised_since(now, at):
+        return now
+    then = next((one for one in reversed(versions) if (one.updated_at or one.created_at) <= at), None)
+    if then is None:
+        return None
+    return then.changed(status=now.status, pinned=now.pinned, valid_until=then.valid_until or now.valid_until)
+
+
 def barrier(memory: Memory, at: datetime) -> Barrier | None:
     """What keeps the memory from being recalled for this moment, or `None`.
 
-    A superseded memory held until it was replaced, so it may be recalled as of before that.
+    A superseded memory held until it was replaced, so it may be recalled as of before that. A text that was observed
+    later was not known, though its memory was: `as_it_was` has what it said then.
     """
     held = memory.status is Status.SUPERSEDED and memory.valid_until is not None
     if memory.status is not Status.ACTIVE and not held:
         return Barrier.STATUS
-    if memory.created_at > at:
+    if memory.created_at > at or revised_since(memory, at):
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:
         return Barrier.NOT_YET_VALID

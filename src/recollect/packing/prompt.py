@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, date
 
 from recollect.errors import InvalidInput, show
-from recollect.model.memory import Kind
+from recollect.model.memory import Kind, Memory
 from recollect.packing import escaping
 from recollect.packing.tokens import Estimate, TokenCounter
 from recollect.ranking.result import Scored
@@ -33,6 +33,11 @@ READING_ORDER = (
 
 _TURN = {kind: turn for turn, kind in enumerate(READING_ORDER)}
 _MARKER = re.compile(r"[0-9a-f]{16,64}")
+
+
+def _said_on(memory: Memory) -> date:
+    """The day, in UTC, on which the text as it is was observed."""
+    return (memory.updated_at or memory.created_at).astimezone(UTC).date()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class Prompt:
         title = f' title="{escaping.attribute(memory.title)}"' if memory.title else ""
         return (
             f'<memory-{self.marker} id="{escaping.attribute(memory.id)}" kind="{escaping.attribute(memory.kind)}" '
-            f'date="{memory.created_at.astimezone(UTC).date()}"{title}>\n'
+            f'date="{_said_on(memory)}"{title}>\n'
             f"{escaping.text(memory.text)}\n"
             f"</memory-{self.marker}>\n"
         )

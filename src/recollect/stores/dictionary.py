@@ -14,7 +14,7 @@ from recollect.evidence import analysis, lexical
 from recollect.evidence.similarity import cosines
 from recollect.model.archive import Content, Imported, Inventory, Item, Saved, SavedUse, SavedVote, said
 from recollect.model.candidate import Candidate
-from recollect.model.eligibility import Barrier, barrier
+from recollect.model.eligibility import Barrier, as_it_was, barrier, revised_since
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage, Search
 from recollect.model.kept import KEPT_FOR, Kept
@@ -97,6 +97,16 @@ class State:
         found = [self.known(id, until) for id in sorted(self.versions)]
         return [one for one in found if one is not None and sees(scope, one.memory)]
 
+    def then(self, version: Version, probe: Probe, until: Commit) -> Version:
+        """What the memory was at the probe's moment, by all that was known; itself if it has not been revised since."""
+        known = [one for one in self.versions[version.memory.id] if one.commit <= until]
+        seen = [one for one in known if sees(probe.scope, one.memory)]
+        was = as_it_was([one.memory for one in seen], probe.at)
+        if was is None or not revised_since(version.memory, probe.at):
+            return version
+        source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
+        return Version(was, source.vector, source.commit)
+
     def usage(self, id: MemoryId, until: Commit) -> Usage:
         """What had happened to the memory until that commit."""
         uses = [one for one in self.happened if one.memory == id and one.commit <= until]
@@ -169,7 +179,7 @@ class DictionaryStore:
         state = self._checked()
         refuse_other_model(state.encoder, probe.encoder)
         until = state.until(probe.known_at)
-        seen = state.visible(probe.scope, until)
+        seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
         barriers = [barrier(one.memory, probe.at) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         shares = _shares(seen, eligible.tolist(), probe.terms)
@@ -277,7 +287,8 @@ class DictionaryStore:
 
     def _unless_erased(self, version: Version) -> Memory | None:
         kept = self._checked().versions.get(version.memory.id, ())
-        return version.memory if any(one is version for one in kept) else None
+        same = (one.memory for one in reversed(kept) if one.commit == version.commit)
+        return next((one for one in same if one.text == version.memory.text), None)
 
     def _checked(self) -> State:
         if not self._open:

@@ -1,15 +1,45 @@
 """Eligibility: which moments a memory may be recalled for."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from recollect.model.eligibility import Barrier, barrier
+from recollect.model.eligibility import Barrier, as_it_was, barrier
 from recollect.model.memory import Status
 from recollect.testing import NOW, a_memory
 
-SECOND = timedelta(seconds=1)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+
+
+VERSIONS = [
+    a_memory(text="window", created_at=NOW, updated_at=NOW, importance=0.1),
+    a_memory(text="window", created_at=NOW, updated_at=NOW, importance=0.1, pinned=True),
+    a_memory(text="aisle", created_at=NOW, updated_at=NOW + DAY, importance=0.9, pinned=True),
+    a_memory(text="aisle", created_at=NOW, updated_at=NOW + DAY, importance=0.9, status=Status.FORGOTTEN),
+]
+
+
+@pytest.mark.parametrize(
+    ("at", "text", "importance"), [(NOW, "window", 0.1), (NOW + DAY - SECOND, "window", 0.1), (NOW + DAY, "aisle", 0.9)]
+)
+def test_a_revised_memory_is_what_it_was_with_the_standing_it_has(at: datetime, text: str, importance: float) -> None:
+    was = as_it_was(VERSIONS, at)
+    assert was is not None
+    assert (was.text, was.importance, was.pinned, was.status) == (text, importance, False, Status.FORGOTTEN)
+    assert barrier(VERSIONS[2], at) is (None if at >= NOW + DAY else Barrier.NOT_YET_KNOWN)
+
+
+def test_of_a_memory_whose_former_text_nobody_knows_nothing_is_known() -> None:
+    assert as_it_was(VERSIONS[2:], NOW) is None
+
+
+def test_a_memory_that_held_until_it_was_replaced_did_so_with_its_former_text_too() -> None:
+    end = NOW + 2 * DAY
+    replaced = a_memory(text="aisle", created_at=NOW, updated_at=NOW + DAY, status=Status.SUPERSEDED, valid_until=end)
+    was = as_it_was([VERSIONS[0], replaced], NOW)
+    assert was is not None
+    assert (was.text, was.valid_until, barrier(was, NOW)) == ("window", end, None)
 
 
 @pytest.mark.parametrize(

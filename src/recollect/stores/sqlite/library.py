@@ -4,14 +4,15 @@ import json
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from typing import Any
 
 import apsw
 
+from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, tally_votes
 from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.shelf import Shelf, Stamp, View
+from recollect.stores.sqlite.shelf import HELD, USED, Shelf, Stamp, View
 from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
 
 LARGEST = 2 * 1024**3
@@ -31,16 +32,20 @@ class Library:
         self._locks: dict[Key, threading.Lock] = defaultdict(threading.Lock)
         self._lock = threading.Lock()
 
-    def view(self, db: apsw.Connection, scope: Scope, *, encoder: int, known_at: datetime | None) -> tuple[View, int]:
+    def view(self, db: apsw.Connection, probe: Probe, encoder: int) -> tuple[View, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
+        scope, known_at = probe.scope, probe.known_at
         stamps = _stamps(db, scope)
         if known_at is not None:
             (commit,) = the_row(db, "commit_known_at", at=rows.micros(known_at))
             former = [_former(db, number, encoder, commit, own=path == str(scope)) for path, number, _ in stamps]
-            return View(_worth_it(former, _dimensions(db))), commit
+            then = _as_of(db, _worth_it(former, _dimensions(db)), probe, encoder, commit)
+            return View(then), commit
         commit, _ = the_row(db, "last_commit")
         shelves = [self._shelf(db, (number, encoder, path != str(scope)), stamp) for path, number, stamp in stamps]
-        return self._view(scope, encoder, _worth_it(shelves, _dimensions(db))), commit
+        present = _worth_it(shelves, _dimensions(db))
+        then = _as_of(db, present, probe, encoder, commit)
+        return self._view(scope, encoder, present) if then is present else View(then), commit
 
     def forget(self) -> None:
         """Let go of every shelf."""
@@ -83,13 +88,13 @@ class Library:
         usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
-            known = Shelf.empty(_dimensions(db))
+            known = Shelf.empty(_dimensions(db), only_shared=only_shared)
         given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": not only_shared}
         if known.stamp.changed:
             given["unshared"] = True
         (most,) = the_row(db, "entries_count", scope=number, after=known.stamp.changed)
         found = db.execute(SQL["entries"], given)
-        shelf = known.with_rows(found, stamp, most=most, only_shared=only_shared)
+        shelf = known.with_rows(found, stamp, most=most)
         if known.stamp.changed:
             shelf = shelf.with_uses(all_rows(db, "uses_since", scope=number, after=known.stamp.used), stamp)
         if not ahead:
@@ -125,6 +130,41 @@ def _worth_it(shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
     return tuple(shelf for shelf in shelves if len(shelf) or shelf.away) or (Shelf.empty(dimensions),)
 
 
+def _as_of(
+    db: apsw.Connection, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int
+) -> tuple[Shelf, ...]:
+    """The shelves, and beside them what memories said at the probe's moment that have been revised since."""
+    found: list[Shelf] = []
+    for shelf in shelves:
+        revised = shelf.revised_since(probe.at)
+        if len(revised):
+            known = {"encoder": encoder, "commit": commit, "at": rows.micros(probe.at)}
+            then = [_then(db, shelf, row, known) for row in revised.tolist()]
+            kept = [row for row in then if row is not None]
+            beside = Shelf.empty(shelf.matrix.shape[1])
+            found.append(beside.with_rows(kept, shelf.stamp, most=len(kept)))
+            revised = revised[[row is not None for row in then]]
+        found.append(shelf.without(revised) if len(revised) else shelf)
+    return tuple(found) if len(found) > len(shelves) else shelves
+
+
+def _then(db: apsw.Connection, shelf: Shelf, row: int, known: dict[str, Any]) -> rows.Row | None:
+    """What the memory of a row was then; its standing and its use are those of the row."""
+    number = int(shelf.numbers[row])
+    version = one_row(db, "entry_as_of", memory=number, unshared=not shelf.only_shared, **known)
+    if version is None:
+        return None
+    changed, kind, *values, until, terms, vector = version
+    status = HELD[0] if shelf.active[row] else HELD[1]
+    now = {name: float(column[row]) for name, column in shelf.columns.items()}
+    used = [now[name] for name in USED]
+    until = now["valid_until"] if until is None else until
+    return (
+        *(number, changed, shelf.ids[row], kind, status, True, bool(shelf.pinned[row])),
+        *(*values, until, *used, terms, vector),
+    )
+
+
 def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
     """The shelf of a scope as it stood after a commit, with the usage and the votes known then."""
     given = {"scope": number, "encoder": encoder, "commit": commit, "unshared": own}
@@ -142,5 +182,5 @@ def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own:
         count, last = served.get(start[0], (0, None))
         helped, misled = tally_votes(rows.standing(cast.get(start[0], [])))
         entries.append((*start, count, helped, misled, last, terms, vector))
-    empty, stamp = Shelf.empty(_dimensions(db)), Stamp(commit, commit, 0)
-    return empty.with_rows(entries, stamp, most=len(entries), only_shared=not own)
+    empty = Shelf.empty(_dimensions(db), only_shared=not own)
+    return empty.with_rows(entries, Stamp(commit, commit, 0), most=len(entries))

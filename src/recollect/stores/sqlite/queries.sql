@@ -76,6 +76,17 @@ JOIN contents c ON c.number = s.content
 LEFT JOIN vectors v ON v.key = 256 * s.content + :encoder
 WHERE s.shared OR :unshared;
 
+-- name: entry_as_of
+-- What a memory was at a moment, by all that was known after a commit: the last version whose text was observed by then.
+SELECT v.changed, v.kind, v.importance, v.confidence, v.salience, v.revisions,
+       v.created_at, v.updated_at, v.valid_from, v.valid_until, c.terms, w.value
+FROM versions v
+JOIN contents c ON c.number = v.content
+LEFT JOIN vectors w ON w.key = 256 * v.content + :encoder
+WHERE v.memory = :memory AND v.changed <= :commit AND coalesce(v.updated_at, v.created_at) <= :at
+  AND (v.shared OR :unshared)
+ORDER BY v.number DESC LIMIT 1;
+
 -- name: uses_known_at
 SELECT u.memory, u.use, count(*), max(u.at)
 FROM uses u JOIN memories m ON m.number = u.memory

@@ -66,6 +66,7 @@ class Shelf:
     A memory that changed gets a new row and its former row is dead, so whoever reads an older shelf is not disturbed.
     """
 
+    only_shared: bool
     stamp: Stamp
     numbers: NDArray[np.int64]
     changed: NDArray[np.int64]
@@ -80,9 +81,10 @@ class Shelf:
     away: frozenset[int]
 
     @classmethod
-    def empty(cls, dimensions: int) -> "Shelf":
+    def empty(cls, dimensions: int, *, only_shared: bool = False) -> "Shelf":
         """A shelf with nothing on it."""
         return cls(
+            only_shared=only_shared,
             stamp=Stamp(0, 0, 0),
             numbers=np.empty(0, dtype=np.int64),
             changed=np.empty(0, dtype=np.int64),
@@ -105,7 +107,7 @@ class Shelf:
         """Whether so much of it is dead that it should be read anew."""
         return len(self) > 1_000 and int(np.count_nonzero(self.alive)) < SPARSE * len(self)
 
-    def with_rows(self, found: Iterable[Row], stamp: Stamp, *, most: int, only_shared: bool) -> "Shelf":
+    def with_rows(self, found: Iterable[Row], stamp: Stamp, *, most: int) -> "Shelf":
         """The shelf with these memories on it, at most so many, each in place of its former self."""
         latest: list[int] = []
         away: set[int] = set()
@@ -113,12 +115,13 @@ class Shelf:
         taken = _Taken(self.matrix, most)
         while chunk := list(islice(rows, CHUNK)):
             latest += [row[_NUMBER] for row in chunk]
-            here = [row for row in chunk if row[_SHARED]] if only_shared else chunk
+            here = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
             away.update(row[_NUMBER] for row in here if row[_STATUS] not in HELD)
             taken.take([row for row in here if row[_STATUS] in HELD])
         if not latest:
             return replace(self, stamp=stamp)
         return Shelf(
+            only_shared=self.only_shared,
             stamp=stamp,
             numbers=np.append(self.numbers, taken.column(_NUMBER, np.int64)),
             changed=np.append(self.changed, taken.column(_CHANGED, np.int64)),
@@ -135,6 +138,17 @@ class Shelf:
             matrix=taken.matrix,
             away=(self.away - set(latest)) | away,
         )
+
+    def revised_since(self, at: datetime) -> Rows:
+        """The rows of memories that were known at the moment, but have another text now."""
+        now = microseconds(at)
+        return np.flatnonzero(self.alive & (self.columns["created_at"] <= now) & (self.columns["updated_at"] > now))
+
+    def without(self, rows: Rows) -> "Shelf":
+        """The shelf as if these rows were dead."""
+        alive = self.alive.copy()
+        alive[rows] = False
+        return replace(self, alive=alive)
 
     def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: Stamp) -> "Shelf":
         """The shelf with these memories' usage as it is now: number, served, helped, misled, last served."""
@@ -271,7 +285,7 @@ class View:
         """From when until when every row is eligible, if there is such a time; most stores have one."""
         if not self.ids or not (self.alive & self.active).all():
             return None
-        begins = np.fmax(self.column("created_at"), self.column("valid_from")).max()
+        begins = np.fmax(np.fmax(self.column("created_at"), self.column("updated_at")), self.column("valid_from")).max()
         until = self.column("valid_until")
         ends = np.inf if np.isnan(until).all() else float(np.nanmin(until))
         return float(begins), ends
@@ -287,7 +301,7 @@ class View:
         until = self.column("valid_until")
         for reason, shut in (
             (Barrier.STATUS, ~self.active & np.isnan(until)),
-            (Barrier.NOT_YET_KNOWN, self.column("created_at") > now),
+            (Barrier.NOT_YET_KNOWN, (self.column("created_at") > now) | (self.column("updated_at") > now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
             (Barrier.NO_LONGER_VALID, until <= now),
         ):

@@ -65,7 +65,7 @@ class SqliteStore:
     def gather(self, probe: Probe) -> Found:
         with self._readers.reading() as db:
             number = _encoder_number(db, probe.encoder)
-            view, commit = self._library.view(db, probe.scope, encoder=number, known_at=probe.known_at)
+            view, commit = self._library.view(db, probe, number)
         mask, barred = view.eligible(probe.at)
         vector = probe.vector if number else None
         near, error = (None, 0.0) if vector is None else view.similarities(vector)
