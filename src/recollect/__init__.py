@@ -47,7 +47,7 @@ from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
 from recollect.version import __version__ as __version__
-from recollect.wiring import open
+from recollect.wiring import open, re_embed, verify
 
 if TYPE_CHECKING:
     from recollect.dialects.observations import (
@@ -108,11 +108,13 @@ __all__ = [
     "profile",
     "rank",
     "rank_result",
+    "re_embed",
     "recency_score",
     "revision_score",
     "should_retain",
     "type_priority",
     "usage_penalty",
+    "verify",
     "why",
 ]
 

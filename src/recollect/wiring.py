@@ -52,9 +52,11 @@ def open(
     ranked = profile if isinstance(profile, Profile) else config.profile(profile)
     refuse_address(target)
     now = clock or _now
+    wanted = chosen.embedder if embedder is None else embedder
+    named = named_embedder(wanted, chosen) if isinstance(wanted, str) else wanted  # before a file is made
     store = SqliteStore(target, now, timeout=chosen.busy_timeout, cache_bytes=chosen.cache_bytes)
     try:
-        found = _embedder(store, chosen.embedder if embedder is None else embedder, chosen)
+        found = _embedder(store, named)
     except BaseException:
         store.close()
         raise
@@ -156,14 +158,22 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _embedder(store: Store, wanted: Embedder | str | None, settings: Settings) -> Embedder:
-    """The embedder that is wanted, or the one that the store's vectors come from; never another than that."""
+def _embedder(store: Store, wanted: Embedder | None) -> Embedder:
+    """The embedder that is wanted, or the one that the store's vectors come from; never another than that.
+
+    Where the store's own is not to be had, one stands for it that says so when it is needed: reading needs none.
+    """
     from recollect.providers import choose
+    from recollect.providers.absent import Absent
     from recollect.stores.refusals import refuse_other_model
 
     recorded = store.encoder()
-    if wanted is None:
-        return choose.embedder("auto") if recorded is None else choose.for_model(recorded.name)
-    found = named_embedder(wanted, settings) if isinstance(wanted, str) else wanted
-    refuse_other_model(recorded, Encoder(found.name, found.dimensions))
-    return found
+    if wanted is not None:
+        refuse_other_model(recorded, Encoder(wanted.name, wanted.dimensions))
+        return wanted
+    if recorded is None:
+        return choose.embedder("auto")
+    try:
+        return choose.for_model(recorded.name)
+    except RecollectError as problem:
+        return Absent(recorded.name, recorded.dimensions, problem)

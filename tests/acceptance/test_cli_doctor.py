@@ -20,6 +20,7 @@ from recollect.model.diagnosis import Check, Finding
 from recollect.model.encoder import Encoder
 from recollect.providers.choose import PROVIDERS
 from recollect.stores.sqlite.reembedding import SqliteReembedding
+from tests.rights import heeding
 
 from .shell import ENVIRONMENT, Shell
 
@@ -195,27 +196,13 @@ def test_without_its_driver_the_rest_is_still_told(tmp_path: Path) -> None:
     assert (last["name"], last["finding"], last["remedy"]) == ("sqlite", "problem", "run pip install apsw")
 
 
-WITHOUT_RIGHTS = """
-import os, sys
-from recollect.cli.main import main
-from recollect.diagnosis.diagnose import diagnose
-
-diagnose(":memory:")  # loads all that it needs while it may still be read
-if os.getuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-main()
-"""
-
-
 def test_a_folder_and_a_file_that_cannot_be_written_are_problems() -> None:
     with tempfile.TemporaryDirectory() as folder:  # which everybody may enter, unlike those of pytest
         shell = Shell(Path(folder) / "agent.db")
         shell("remember", "Ana prefers window seats", *ANA)
         shell.store.chmod(0o444)
         Path(folder).chmod(0o555)
-        command = [sys.executable, "-c", WITHOUT_RIGHTS, "--db", str(shell.store), "doctor", "--json"]
+        command = heeding("-m", "recollect", "--db", str(shell.store), "doctor", "--json")
         there = {**os.environ, **ENVIRONMENT}
         outcome = subprocess.run(command, capture_output=True, text=True, env=there)
         Path(folder).chmod(0o755)

@@ -202,3 +202,12 @@ def test_every_command_that_prints_data_takes_json() -> None:
         if not any("--json" in option.opts for option in command.params if isinstance(option, click.Option))
     }
     assert without == silent
+
+
+def test_the_store_is_named_before_the_command(shell: Shell) -> None:
+    outcome = shell("remember", "hi", "--scope", "me", "--db", "x.db", code=2)
+    assert "--db stands before the command" in outcome.stderr
+
+
+def test_a_folder_is_no_backup(shell: Shell, tmp_path: Path) -> None:
+    assert "is a folder" in shell("verify", str(tmp_path), code=1).stderr

@@ -572,3 +572,40 @@ def test_time_that_goes_back_leaves_the_order_of_what_was_recorded(memory: recol
     assert second.recorded_at == first.recorded_at
     assert (first.commit or 0) < (second.commit or 0)
     assert sorted([first.id, second.id]) == [first.id, second.id]
+
+
+def test_an_embedder_that_is_not_there_makes_no_file(path: Path) -> None:
+    with pytest.raises(recollect.RecollectError, match="minlm"):
+        recollect.open(path, embedder="minlm")
+    assert not path.exists()
+
+
+class Foreign:
+    """A model that only the one who wrote the store has."""
+
+    name = "foreign-model"
+    dimensions = 3
+
+    def embed(self, texts: Any, purpose: str) -> Any:
+        return np.ones((len(texts), 3))
+
+
+def test_a_store_can_be_read_without_its_model_and_what_needs_it_says_so(path: Path, tmp_path: Path) -> None:
+    with recollect.open(path, embedder=Foreign()) as memory:
+        id = memory.remember(SEAT, scope=ANA).id
+    with recollect.open(path) as memory:
+        assert memory.get(id, scope=ANA).text == SEAT
+        assert memory.brief(scope=ANA).packed[0].id == id
+        assert memory.stats().memories == 1
+        assert len(list(memory.export())) == 4
+        memory.backup(tmp_path / "copy.db")
+        assert memory.forget(id, scope=ANA).verdict == Changed("forgotten")
+        for call in (lambda: memory.search("seat", scope=ANA), lambda: memory.remember("more", scope=ANA)):
+            with pytest.raises(recollect.ProviderError, match=r"foreign-model.*recollect admin re-embed"):
+                call()
+
+
+def test_an_engine_says_what_it_is(memory: recollect.Engine) -> None:
+    assert repr(memory) == "<recollect.Engine, hashing-256>"
+    memory.close()
+    assert repr(memory) == "<recollect.Engine, closed>"

@@ -56,11 +56,13 @@ PUBLIC = [
     "profile",
     "rank",
     "rank_result",
+    "re_embed",
     "recency_score",
     "revision_score",
     "should_retain",
     "type_priority",
     "usage_penalty",
+    "verify",
     "why",
 ]
 

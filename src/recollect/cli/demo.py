@@ -2,9 +2,11 @@
 
 import io
 import shlex
+import sys
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
@@ -84,9 +86,9 @@ with the client, took a taxi for ninety euros, and asked for morning flights fro
 
 
 CLOSING = (
-    'Now you:  recollect remember "I drink tea" --scope me',
-    '          recollect recall "coffee or tea?" --scope me',
-    "More:     recollect --help",
+    'Now you:  {recollect} remember "I drink tea" --scope me',
+    '          {recollect} recall "coffee or tea?" --scope me',
+    "More:     {recollect} --help",
 )
 
 
@@ -112,7 +114,13 @@ def demo(place: Place, ctx: click.Context) -> None:
                 with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
                     _run(typed, ctx)
     kept = [] if target == wiring.IN_MEMORY else [f"The story is kept in {target}; name it with --db to go on with it."]
-    output.lines(["", *kept, *CLOSING])
+    output.lines(["", *kept, *(line.format(recollect=_called()) for line in CLOSING)])
+
+
+def _called() -> str:
+    """The command as whoever is reading typed it."""
+    name = sys.argv[0]
+    return name if Path(name).name == "recollect" else "recollect"
 
 
 def _run(typed: str, ctx: click.Context) -> None:

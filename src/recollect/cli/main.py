@@ -62,6 +62,12 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.option_name == "--db":
+                raise click.UsageError(
+                    "--db stands before the command: recollect --db FILE COMMAND …", error.ctx
+                ) from error
+            raise
         except RecollectError as error:
             click.echo(f"Error: {printable(str(error))}", err=True)
             ctx.exit(exit_code(error))

@@ -43,6 +43,10 @@ class Engine:
         self._closing = threading.Lock()
         self._closed = False
 
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else self._world.encoder.name
+        return f"<recollect.Engine, {state}>"
+
     def __enter__(self) -> Self:
         return self
 

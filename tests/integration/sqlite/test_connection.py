@@ -16,8 +16,8 @@ from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, Store
 from recollect.stores.sqlite import clerk
 from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database, Readers, ours, translated
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
+from tests.rights import heeding
 
-STRANGER = 65534
 """A user who owns nothing."""
 
 
@@ -150,16 +150,12 @@ def open_folder() -> Iterator[Path]:
         Path(folder).chmod(0o755)
 
 
-def stranger() -> int:
-    return STRANGER if os.getuid() == 0 else os.getuid()
-
-
 @pytest.mark.parametrize("mode", [0o555, 0o777])
 def test_a_file_that_may_only_be_read_is_named(open_folder: Path, mode: int) -> None:
     filled(a_database(open_folder / "store.db"), "first")
     (open_folder / "store.db").chmod(0o444)
     open_folder.chmod(mode)
-    (said,) = Other("opens_without_rights", open_folder / "store.db", stranger()).end()
+    (said,) = Other("opens_without_rights", open_folder / "store.db", python=heeding()).end()
     assert said.startswith("StoreError ")
     assert "store.db cannot be written" in said
     assert "check who may write to the file and its folder" in said
@@ -167,7 +163,7 @@ def test_a_file_that_may_only_be_read_is_named(open_folder: Path, mode: int) -> 
 
 def test_a_folder_that_may_only_be_read_is_named(open_folder: Path) -> None:
     open_folder.chmod(0o555)
-    (said,) = Other("opens_without_rights", open_folder / "store.db", stranger()).end()
+    (said,) = Other("opens_without_rights", open_folder / "store.db", python=heeding()).end()
     assert said.startswith("StoreError ")
     assert "store.db cannot be written" in said
     assert "check who may write to the file and its folder" in said
@@ -176,7 +172,7 @@ def test_a_folder_that_may_only_be_read_is_named(open_folder: Path) -> None:
 def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
     (open_folder / "inner").mkdir(mode=0o700)
     (open_folder / "inner").chmod(0o000)
-    (said,) = Other("opens_without_rights", open_folder / "inner" / "store.db", stranger()).end()
+    (said,) = Other("opens_without_rights", open_folder / "inner" / "store.db", python=heeding()).end()
     (open_folder / "inner").chmod(0o700)
     assert said.startswith("StoreError ")
     assert "check who may" in said

@@ -1,5 +1,6 @@
 """Restoring: a backup is really restored, in a temporary place, before anybody is told that it is a good one."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -36,8 +37,12 @@ Recall = Callable[[Path, Known], list[str]]
 
 def verify(path: Path, recall: Recall) -> Report:
     """Restore the file in a temporary place, look at every row, try a recall; tell all that is wrong."""
+    if path.is_dir():
+        raise StoreError(f"{show(str(path))} is a folder; name the file of a store or a backup")
     if not path.is_file():
         raise NotFound(f"there is no file {show(str(path))}")
+    if not os.access(path, os.R_OK):
+        raise StoreError(f"{show(str(path))} cannot be read: permission denied")
     in_use = path.with_name(f"{path.name}-wal").exists()
     seal = Seal.ABSENT if in_use else look(path)
     report = Report(path=str(path), bytes=descriptors.size(path), sealed=seal is Seal.INTACT)
