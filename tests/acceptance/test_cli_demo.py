@@ -40,7 +40,7 @@ def told() -> str:
 def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: str) -> None:
     lines = outcomes(told)[STORY[1].typed[0]]
     assert re.findall(r' id="(\w+)"', "\n".join(lines)) == ["economy", "window", "peanuts", "lisbon"]
-    assert lines[-1].endswith("left out: 1 by budget")
+    assert lines[-1].endswith("left out: 1 by budget, 1 by no_longer_valid")
 
 
 def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -609,3 +609,106 @@ def test_an_engine_says_what_it_is(memory: recollect.Engine) -> None:
     assert repr(memory) == "<recollect.Engine, hashing-256>"
     memory.close()
     assert repr(memory) == "<recollect.Engine, closed>"
+
+
+def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(memory: recollect.Engine, clock: Clock) -> None:
+    first: dict[str, Any] = {
+        "valid_until": clock() + timedelta(days=5),
+        "source": "chat-1",
+        "evidence": ("from Porto",),
+    }
+    memory.remember("Ana flies from Porto", scope=ANA, topic_key="airport", **first)
+    clock.move(days=6)
+    revised = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport", source="chat-2").memory
+    assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Lisbon"]
+    assert (revised.valid_until, revised.source, revised.evidence) == (None, "chat-2", ())
+
+
+def test_what_was_observed_before_a_topics_present_text_is_no_news(memory: recollect.Engine, clock: Clock) -> None:
+    newer = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport").id
+    before = clock() - timedelta(days=9)
+    late = memory.remember("Ana flies from Porto", scope=ANA, topic_key="airport", at=before)
+    assert late.verdict == Reinforced(newer)
+    assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Lisbon"]
+
+
+def test_a_topic_has_one_active_memory(memory: recollect.Engine) -> None:
+    first = memory.remember("Ana flies from Porto", scope=ANA, topic_key="airport").id
+    memory.forget(first, scope=ANA)
+    second = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport").id
+    assert second != first
+    with pytest.raises(recollect.Conflict, match="the topic 'airport' has the memory"):
+        memory.restore(first, scope=ANA)
+    memory.remember("Ana flies from Faro", scope=ANA)
+    with pytest.raises(recollect.Conflict, match="says the same already"):
+        memory.remember("Ana flies from Faro", scope=ANA, topic_key="airport")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"pinned": True},
+        {"shared": True},
+        {"importance": 0.9},
+        {"title": "Seats"},
+        {"topic_key": "seat"},
+        {"tags": ("travel",)},
+        {"valid_until": datetime(2027, 1, 1, tzinfo=UTC)},
+        {"metadata": {"a": 1}},
+    ],
+    ids=lambda more: next(iter(more)),
+)
+def test_the_same_words_with_something_new_are_a_revision(memory: recollect.Engine, more: dict[str, Any]) -> None:
+    first = memory.remember(SEAT, scope=ANA, importance=0.5).id
+    again = memory.remember(SEAT, scope=ANA, **more)
+    assert (again.id, again.verdict) == (first, Updated(2))
+    assert all(getattr(again.memory, name) == value for name, value in more.items())
+    assert memory.remember(SEAT, scope=ANA, **more).verdict == Reinforced(first)
+    assert memory.remember(SEAT, scope=ANA, importance=0.2).verdict == Reinforced(first)
+
+
+def test_a_pinned_memory_has_one_score_however_deep_recall_looks(memory: recollect.Engine, clock: Clock) -> None:
+    vector = [1.0] * 256
+    for number, pinned in ((1, True), (2, False), (3, False)):
+        clock.move(days=1)
+        memory.remember(f"window seat, please, {number}", scope=ANA, pinned=pinned, vector=vector)
+    deep, shallow = (memory.recall("window seat", scope=ANA, depth=depth) for depth in (200, 1))
+    scores = [{one.id: float(one.score) for one in context.ranking if one.memory.pinned} for context in (deep, shallow)]
+    assert scores[0] == scores[1]
+    (id,) = scores[0]
+    assert memory.why(id, "window seat", scope=ANA, depth=1).explanation.score == scores[0][id]
+
+
+def test_what_is_left_out_is_counted_by_reason(memory: recollect.Engine, clock: Clock) -> None:
+    memory.forget(memory.remember("seat one", scope=ANA).id, scope=ANA)
+    memory.remember("seat two", scope=ANA, valid_until=clock() + timedelta(days=1))
+    memory.remember("seat three", scope=ANA, kind="fact")
+    memory.remember("seat four", scope=ANA)
+    clock.move(days=2)
+    ranking = memory.search("seat", scope=ANA, kinds=["fact"], profile="three-signal")
+    assert (found(ranking), dict(ranking.excluded)) == (
+        ["seat three"],
+        {"status": 1, "no_longer_valid": 1, "kind": 1},
+    )
+
+
+def test_a_retry_that_says_the_same_in_other_words_of_python_is_the_same(memory: recollect.Engine) -> None:
+    there = datetime(2027, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    first = memory.remember(SEAT, scope=ANA, key="k", valid_until=there, metadata={})
+    again = memory.remember(SEAT, scope=ANA, key="k", valid_until=there.astimezone(UTC))
+    assert again.id == first.id
+    mixed: dict[Any, Any] = {1: "a", "b": 2}
+    assert memory.remember("other", scope=ANA, key="m", metadata=mixed).memory.metadata == {"1": "a", "b": 2}
+
+
+def test_a_vector_may_be_an_array(memory: recollect.Engine) -> None:
+    array: Any = np.ones(256, dtype=np.float32)
+    assert memory.remember(SEAT, scope=ANA, vector=array).verdict == Created()
+
+
+def test_statuses_go_by_their_names(memory: recollect.Engine) -> None:
+    id = memory.remember(SEAT, scope=ANA).id
+    memory.forget(id, scope=ANA)
+    assert [one.id for one in memory.memories(scope=ANA, statuses=["forgotten"])] == [id]
+    with pytest.raises(recollect.FieldError, match="field 'statuses'"):
+        memory.memories(scope=ANA, statuses=["gone"])

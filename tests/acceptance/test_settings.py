@@ -24,6 +24,15 @@ def test_the_busy_timeout_is_how_long_a_write_waits_for_others(tmp_path: Path) -
         assert {one.text for one in memory.memories(scope=ANA)} == {"before", "after"}
 
 
+def test_the_busy_timeout_is_how_long_opening_waits_too(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    holder = apsw.Connection(str(path))
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(recollect.StoreBusy):
+        recollect.open(path, embedder="hashing", settings={"busy_timeout": 0.05})
+    holder.execute("ROLLBACK")
+
+
 def test_the_cache_keeps_no_more_than_its_bytes_and_the_answers_are_the_same(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with recollect.open(path, embedder="hashing") as memory:

@@ -1,9 +1,9 @@
 """Judgement: what becomes of a draft, given what its scope already knows."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from recollect.model.draft import Draft
-from recollect.model.memory import Memory, content_hash
+from recollect.model.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,31 @@ class Echo:
 Judgement = Admit | Revise | Echo
 
 
-def judge(draft: Draft, *, topic: Memory | None, twin: Memory | None) -> Judgement:
-    """What becomes of the draft: its topic comes before its words.
+def judge(proposed: Memory, *, topic: Memory | None, twin: Memory | None) -> Judgement:
+    """What becomes of what is proposed: its topic comes before its words.
 
-    Someone else's memory that happens to say the same does not keep a topic from its new state.
+    What was observed before a topic's present text is no news to it. The same words again are an echo, unless they
+    come with something that the memory does not have yet.
     """
-    if topic is not None:
-        return Echo(topic) if topic.hash == content_hash(draft.text) else Revise(topic)
-    return Admit() if twin is None else Echo(twin)
+    known = twin if topic is None else topic
+    if known is None:
+        return Admit()
+    if topic is not None and _observed(proposed) < _observed(topic):
+        return Echo(topic)
+    return Echo(known) if known.hash == proposed.hash and not _says_more(proposed, known) else Revise(known)
+
+
+def _observed(memory: Memory) -> datetime:
+    return memory.observed_at or memory.created_at
+
+
+def _says_more(proposed: Memory, known: Memory) -> bool:
+    """Whether anything but the words is new: a pin, a share, a higher importance, another date, title or topic."""
+    raised = (proposed.importance or 0.0) > (known.importance or 0.0)
+    given = [(getattr(proposed, name), getattr(known, name)) for name in _SAID]
+    changed = any(new not in (None, (), {}) and new != old for new, old in given)
+    return raised or changed or (proposed.pinned and not known.pinned) or (proposed.shared and not known.shared)
+
+
+_SAID = ("title", "topic_key", "tags", "confidence", "valid_from", "valid_until", "metadata")
+"""What a proposal may say beside its words, and be heard for."""

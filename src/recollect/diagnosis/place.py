@@ -100,13 +100,13 @@ def model(encoder: Encoder, settings: Settings) -> Check:
         except RecollectError as error:
             return told(name, error)
         if found.name != encoder.name:
-            remedy = "name that model in RECOLLECT_EMBEDDER, or leave it out, or run `recollect admin re-embed`"
+            remedy = "name that model in RECOLLECT_EMBEDDER, or run `recollect admin re-embed --embedder NAME`"
             return problem(name, f"{seen}, and the settings name {found.name}", remedy)
         return ok(name, f"{seen}, as the settings say")
     try:
         choose.for_model(encoder.name)
     except NotFound:
-        remedy = "open the store with the embedder that made them, or run `recollect admin re-embed`"
+        remedy = "open the store with the embedder that made them, or run `recollect admin re-embed --embedder NAME`"
         return warning(name, f"{seen}, which is none of recollect's own", remedy)
     except InvalidInput:
         remedy = f"set RECOLLECT_EMBEDDER to https://host/v1#{encoder.name.removeprefix(BEHIND_AN_ADDRESS)}"
@@ -118,7 +118,7 @@ def model(encoder: Encoder, settings: Settings) -> Check:
 
 def unfinished(seen: Glance) -> Iterator[Check]:
     """Whether the store is on its way to another model."""
-    command = "run `recollect admin re-embed`"
+    command = "run `recollect admin re-embed --embedder NAME`"
     for encoder in seen.begun:
         remedy = f"{command} with that embedder to go on, or with the present one to call it off"
         yield warning("re-embedding", f"begun with {encoder}, and not finished", remedy)

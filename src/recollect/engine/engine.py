@@ -18,7 +18,7 @@ from recollect.errors import InvalidInput, RecollectError
 from recollect.model.archive import Imported
 from recollect.model.draft import Draft, read_draft
 from recollect.model.erasure import Erasure
-from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status
+from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Usage
@@ -78,7 +78,7 @@ class Engine:
         text: str,
         *,
         scope: str | Scope,
-        kind: Kind | str = Kind.OBSERVATION,
+        kind: Kind | str | None = None,
         title: str | None = None,
         topic_key: str | None = None,
         tags: Iterable[str] = (),
@@ -283,10 +283,11 @@ class Engine:
         return versions
 
     def memories(
-        self, *, scope: str | Scope, below: bool = False, statuses: Iterable[Status] = (Status.ACTIVE,)
+        self, *, scope: str | Scope, below: bool = False, statuses: Iterable[Status | str] = (Status.ACTIVE,)
     ) -> list[Memory]:
         """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
-        return list(self._open.store.memories(a_scope(scope), below=below, statuses=tuple(statuses)))
+        wanted = tuple(named("statuses", status, Status) for status in statuses)
+        return list(self._open.store.memories(a_scope(scope), below=below, statuses=wanted))
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""

@@ -11,6 +11,7 @@ from recollect.engine.question import Question
 from recollect.engine.world import World, not_later
 from recollect.evidence.analysis import terms
 from recollect.model.candidate import Candidate
+from recollect.model.eligibility import Barrier
 from recollect.model.memory import Kind, Memory, MemoryId, named
 from recollect.model.scope import Scope
 from recollect.model.trace import Passed, Placed, Trace
@@ -115,7 +116,15 @@ def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
         fetch=fetch,
         rows=wanted_rows(found, request),
     )
+    ranking = replace(ranking, excluded={**_left_out(found, request), **ranking.excluded})
     return _with_memories(ranking, found.memories([rows[scored.id] for scored in ranking]))
+
+
+def _left_out(found: "Found", request: Request) -> dict[str, int]:
+    """How many memories that the scope may see were not ranked, by reason."""
+    barred = {reason.value: found.barred[reason] for reason in Barrier if found.barred.get(reason)}
+    others = len(found.rows) - len(wanted_rows(found, request))
+    return {**barred, "kind": others} if others else barred
 
 
 def search(world: World, request: Request, limit: int) -> Ranking:
@@ -157,15 +166,21 @@ def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
     """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
     import numpy as np
 
+    from recollect.ranking.standing import explain_rows
+
     there = {scored.id for scored in ranking}
-    pinned = np.intersect1d(found.pinned, wanted_rows(found, request))
+    wanted = wanted_rows(found, request)
+    pinned = np.intersect1d(found.pinned, wanted)
     rows = [row for row in pinned.tolist() if found.table.ids[row] not in there]
     if not rows:
         return ranking
-    profile = request.profile.lenient
+    asked = request.question is not None
+    explained = explain_rows(
+        rows, found.table, request.profile, request.at, asked=asked, fetch=found.candidates, rows=wanted
+    )
     added = [
-        Scored.of(candidate.showing(memory), scorer.explain(candidate, profile, request.at), ranking.scheme)
-        for candidate, memory in zip(found.candidates(rows), found.memories(rows), strict=True)
+        Scored.of(candidate.showing(memory), explanation, ranking.scheme)
+        for (candidate, explanation), memory in zip(explained, found.memories(rows), strict=True)
         if memory is not None
     ]
     together = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))

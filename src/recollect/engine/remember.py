@@ -10,7 +10,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, show
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Kind, Memory, MemoryId, content_hash
+from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.usage import Use
 from recollect.model.verdict import Created, Receipt, Reinforced, Updated
 from recollect.ports import Writing
@@ -46,7 +46,7 @@ def _proposal(world: World, draft: Draft, now: datetime) -> Memory:
         created_at=at,
         observed_at=at,
         updated_at=at,
-        kind=draft.kind,
+        kind=draft.kind or Kind.OBSERVATION,
         title=draft.title,
         tags=draft.tags,
         session=draft.session,
@@ -56,7 +56,7 @@ def _proposal(world: World, draft: Draft, now: datetime) -> Memory:
         pinned=draft.pinned,
         importance=draft.importance,
         confidence=draft.confidence,
-        salience=salience(draft.text, draft.kind, pinned=draft.pinned),
+        salience=salience(draft.text, draft.kind or Kind.OBSERVATION, pinned=draft.pinned),
         valid_from=draft.valid_from,
         valid_until=draft.valid_until,
         provenance=draft.provenance,
@@ -89,8 +89,8 @@ def _settle(writing: Writing, draft: Draft, memory: Memory, vector: "Vector", no
     if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
         raise Conflict(f"there is a memory {show(draft.id)} already; revise it, or leave the id out")
     topic = None if draft.topic_key is None else writing.topic(draft.scope, draft.topic_key)
-    judgement = judge(draft, topic=topic, twin=writing.twin(draft.scope, content_hash(draft.text)))
-    receipt = _carried_out(writing, judgement, memory, vector)
+    judgement = judge(memory, topic=topic, twin=writing.twin(draft.scope, memory.hash))
+    receipt = _carried_out(writing, judgement, draft, memory, vector)
     if draft.key is not None:
         verdict, body = receipt.verdict, draft.body
         kept = Kept(scope=draft.scope, key=draft.key, body=body, memory=receipt.id, verdict=verdict, at=now)
@@ -98,13 +98,13 @@ def _settle(writing: Writing, draft: Draft, memory: Memory, vector: "Vector", no
     return receipt
 
 
-def _carried_out(writing: Writing, judgement: Judgement, memory: Memory, vector: "Vector") -> Receipt:
+def _carried_out(writing: Writing, judgement: Judgement, draft: Draft, memory: Memory, vector: "Vector") -> Receipt:
     match judgement:
         case Admit():
             kept = writing.put(memory, vector)
             return Receipt(kept.id, Created(), kept)
         case Revise(former):
-            kept = writing.put(revision(former, memory), vector)
+            kept = writing.put(revision(former, memory, draft.kind), vector)
             return Receipt(kept.id, Updated(kept.revisions), kept)
         case Echo(twin):
             writing.record(memory.scope, [twin.id], Use.ECHOED, memory.created_at, None)
@@ -124,13 +124,17 @@ def _retried(writing: Writing, draft: Draft, now: datetime) -> Receipt | None:
     return None if memory is None else Receipt(memory.id, kept.verdict, memory)
 
 
-def revision(former: Memory, proposed: Memory) -> Memory:
-    """The next version of a memory: what is new replaces, what is not said stays; importance never falls."""
+def revision(former: Memory, proposed: Memory, kind: Kind | None) -> Memory:
+    """The next version of a memory: what describes it stays where nothing is said, and importance never falls.
+
+    What vouches for a text and how long it holds are the new text's alone.
+    """
     importances = [one for one in (former.importance, proposed.importance) if one is not None]
     return former.changed(
         text=proposed.text,
         title=proposed.title or former.title,
-        kind=former.kind if proposed.kind is Kind.OBSERVATION else proposed.kind,
+        kind=kind or former.kind,
+        topic_key=proposed.topic_key or former.topic_key,
         tags=proposed.tags or former.tags,
         session=proposed.session or former.session,
         speaker=proposed.speaker or former.speaker,
@@ -141,12 +145,12 @@ def revision(former: Memory, proposed: Memory) -> Memory:
         salience=proposed.salience,
         observed_at=proposed.observed_at,
         updated_at=proposed.updated_at,
-        valid_from=proposed.valid_from or former.valid_from,
-        valid_until=proposed.valid_until or former.valid_until,
+        valid_from=proposed.valid_from,
+        valid_until=proposed.valid_until,
         provenance=proposed.provenance,
-        source=proposed.source or former.source,
-        evidence=proposed.evidence or former.evidence,
-        derived_from=proposed.derived_from or former.derived_from,
+        source=proposed.source,
+        evidence=proposed.evidence,
+        derived_from=proposed.derived_from,
         metadata=proposed.metadata or former.metadata,
         revisions=former.revisions + 1,
     )

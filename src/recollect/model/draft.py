@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.errors import FieldError, remedy, show
 from recollect.model import limits
-from recollect.model.memory import Kind, MemoryId, Provenance, named
+from recollect.model.memory import Kind, MemoryId, Provenance, a_metadata, named
 from recollect.model.scope import Scope, a_scope
 
 
@@ -17,12 +17,13 @@ from recollect.model.scope import Scope, a_scope
 class Draft:
     """What a caller proposes to remember, with the arguments of `remember`.
 
-    `at` is when it was observed, if not now; `key` makes a retry harmless; `id` keeps the one it had elsewhere.
+    Without a kind it is an observation, or of the kind its topic has. `at` is when it was observed, if not now; `key`
+    makes a retry harmless; `id` keeps the one it had elsewhere.
     """
 
     text: str
     scope: Scope
-    kind: Kind = Kind.OBSERVATION
+    kind: Kind | None = None
     title: str | None = None
     topic_key: str | None = None
     tags: tuple[str, ...] = ()
@@ -48,8 +49,11 @@ class Draft:
         limits.a_content("text", self.text)
         if self.key is not None:
             limits.an_id("key", self.key)
-        if self.at is not None:
-            object.__setattr__(self, "at", limits.a_moment("at", self.at))
+        for name in ("at", "valid_from", "valid_until"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, limits.a_moment(name, getattr(self, name)))
+        if self.metadata is not None:
+            object.__setattr__(self, "metadata", a_metadata("metadata", self.metadata) or None)
         if self.vector is not None:
             object.__setattr__(self, "vector", limits.a_vector("vector", self.vector))
 
@@ -75,8 +79,11 @@ def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Dr
     if "text" not in values:
         raise FieldError("is missing; a memory says something", field="text")
     values["scope"] = a_scope(whose)
-    values["kind"] = named("kind", values.get("kind", Kind.OBSERVATION), Kind)
+    if values.get("kind") is not None:
+        values["kind"] = named("kind", values["kind"], Kind)
     values["provenance"] = named("provenance", values.get("provenance", Provenance.MODEL_INFERENCE), Provenance)
+    if hasattr(values.get("vector"), "tolist"):  # an array of NumPy
+        values["vector"] = values["vector"].tolist()
     for name in ("tags", "derived_from", "evidence"):
         values[name] = _several(name, values.get(name, ()))
     return Draft(**values)

@@ -204,7 +204,8 @@ def _quotes(field: str, value: Any) -> tuple[str, ...]:
     return tuple(limits.a_content(field, one) for one in _several(field, value))
 
 
-def _metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The mapping as JSON has it; refused if JSON cannot have it, or it is too long."""
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no mapping", field=field)
     try:
@@ -229,6 +230,6 @@ _CHECKS: Mapping[str, Any] = {
     **dict.fromkeys(
         ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), limits.a_moment
     ),
-    "metadata": _metadata,
+    "metadata": a_metadata,
     **dict.fromkeys(("revisions", "commit"), limits.a_count),
 }

@@ -1,18 +1,21 @@
 """Where one row of a table stands, and why, without scoring all the others."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
 
+from recollect.model.candidate import Candidate
 from recollect.model.table import Rows, Table
 from recollect.ranking import scorer
 from recollect.ranking.columns import Fetch
+from recollect.ranking.explanation import Explanation
 from recollect.ranking.gathering import every_row, evidence, gather_sets
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Scored
 from recollect.ranking.selection import select
 from recollect.ranking.survey import Survey, survey
-from recollect.ranking.why import Standing, Why, not_there, rival_in, tell
+from recollect.ranking.why import Standing, Why, explanation_of, not_there, rival_in, tell
 
 
 def why_in_table(
@@ -38,6 +41,23 @@ def why_in_table(
         return rival_in(select(seen, last), table.ids[row], last)
 
     return tell(_standing(seen, row), profile, at, limit=limit, rival=rival)
+
+
+def explain_rows(
+    wanted: Sequence[int],
+    table: Table,
+    profile: Profile,
+    at: datetime,
+    *,
+    asked: bool = False,
+    fetch: Fetch | None = None,
+    rows: Rows | None = None,
+) -> list[tuple[Candidate, Explanation]]:
+    """The candidates of some of the rows looked at, each with the explanation that `why_in_table` gives of it."""
+    at = scorer.check(at, None)
+    seen = survey(table, profile, at, asked=asked, fetch=fetch, rows=rows)
+    standings = [_standing(seen, row) for row in wanted]
+    return [(one.candidate, explanation_of(one, profile, at)) for one in standings]
 
 
 def _row(id: str, table: Table, rows: Rows | None) -> int:

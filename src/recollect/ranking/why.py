@@ -161,7 +161,7 @@ def tell(
     """What the standing comes to with so many places; `rival` gives the last one in if the candidate were not there."""
     candidate, place = standing.candidate, standing.place
     gate = scorer.closed_gate(candidate, profile, at)
-    explanation = _explanation(standing, profile, at)
+    explanation = explanation_of(standing, profile, at)
     if gate is not None:
         fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least)
     elif place is None:
@@ -197,7 +197,7 @@ class _Wanted:
         return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
 
 
-def _explanation(standing: Standing, profile: Profile, at: datetime) -> Explanation:
+def explanation_of(standing: Standing, profile: Profile, at: datetime) -> Explanation:
     """The candidate's explanation; behind a gate, silence that the profile does not price is worth nothing.
 
     There it was never asked.

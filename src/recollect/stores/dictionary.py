@@ -36,6 +36,7 @@ from recollect.stores.refusals import (
     refuse_strange_vector,
     said_already,
     says_something_else,
+    topic_taken,
 )
 
 T = TypeVar("T")
@@ -352,6 +353,9 @@ class DictionaryWriting:
         active, place = memory.status is Status.ACTIVE, (memory.scope, memory.hash)
         if active and (twin := self._state.said.get(place, memory.id)) != memory.id:
             raise said_already(twin)
+        topic = self.topic(memory.scope, memory.topic_key) if active and memory.topic_key is not None else None
+        if topic is not None and topic.id != memory.id:
+            raise topic_taken(topic.id, memory.topic_key or "")
         if former is not None:
             self._unsay(former.memory)
             if vector is None and former.memory.searched_text == memory.searched_text:
@@ -442,6 +446,9 @@ class DictionaryWriting:
         if present.status is Status.ACTIVE:
             if (twin := self._state.said.get((present.scope, present.hash))) is not None:
                 raise said_already(twin)
+            topic = None if present.topic_key is None else self.topic(present.scope, present.topic_key)
+            if topic is not None:
+                raise topic_taken(topic.id, present.topic_key or "")
             self._state.said[present.scope, present.hash] = present.id
         versions = []
         for memory, place in saved.versions:

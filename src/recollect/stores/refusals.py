@@ -20,7 +20,7 @@ def refuse_other_model(recorded: Encoder | None, given: Encoder | None) -> None:
     if recorded is not None and given is not None and recorded != given:
         raise EmbedderMismatch(
             f"the vectors of this store are of {recorded}, not of {given}; open it again with that model, "
-            "or run `recollect admin re-embed`"
+            "or run `recollect admin re-embed --embedder NAME`"
         )
 
 
@@ -59,3 +59,8 @@ def context_taken(id: str) -> Conflict:
 def said_already(twin: MemoryId) -> Conflict:
     """What is said of a second active memory of a scope with the same words."""
     return Conflict(f"the memory {show(twin)} says the same already; forget one of the two first")
+
+
+def topic_taken(other: MemoryId, topic_key: str) -> Conflict:
+    """What is said of a second active memory of a topic."""
+    return Conflict(f"the topic {show(topic_key)} has the memory {show(other)} already; forget one of the two first")

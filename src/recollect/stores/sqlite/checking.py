@@ -83,7 +83,7 @@ def _vectors(db: apsw.Connection) -> Problems:
                 yield f"the vector of content {content} is not of length 1"
     ((missing,),) = db.execute(SQL["check_missing_vectors"])
     if missing:
-        yield f"{missing} contents have no vector of the present model; run `recollect admin re-embed`"
+        yield f"{missing} contents have no vector of the present model; run `recollect admin re-embed --embedder NAME`"
 
 
 def _versions(db: apsw.Connection) -> Problems:

@@ -75,9 +75,10 @@ def _full(name: str) -> StoreError:
 class Database:
     """One SQLite file, or a throw-away one in memory that the threads of this process share."""
 
-    def __init__(self, name: str, path: Path | None) -> None:
+    def __init__(self, name: str, path: Path | None, patience: float = BUSY) -> None:
         self.name = name
         self.path = path
+        self._patience = patience
         self._uri = None if path else f"file:/recollect-{uuid4().hex}?vfs=memdb"
         self._inherited = False
         self._schema: int | None = None
@@ -87,14 +88,16 @@ class Database:
         forks.tell_children(self)
 
     @classmethod
-    def open(cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS) -> "Database":
+    def open(
+        cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, patience: float = BUSY
+    ) -> "Database":
         """The database at a path, made if it is not there, brought up to the last of a folder's migrations.
 
         `:memory:` is always a new one, which leaves nothing on disk and vanishes when it is closed.
         """
         steps = migrations(folder)
         name = os.fsdecode(target)
-        database = cls(name, None if name == IN_MEMORY else usable(name))
+        database = cls(name, None if name == IN_MEMORY else usable(name), patience)
         with forks.inside(), translated(name):
             db = database._opened(apsw.SQLITE_OPEN_CREATE)
             try:
@@ -161,7 +164,7 @@ class Database:
         flags |= apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_URI if self._uri else 0)
         db = apsw.Connection(self._uri or str(self.path), flags)
         forks.close_in_children(db)
-        db.set_busy_timeout(round(BUSY * 1000))
+        db.set_busy_timeout(round(self._patience * 1000))
         _set(db, "synchronous=FULL", "secure_delete=ON")
         return db
 
@@ -171,7 +174,7 @@ class Database:
             raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
         claimed = is_claimed(db, self.name)
         _set(db, f"page_size={PAGE_SIZE}")  # heeded by a file without pages only
-        if self.path and (mode := _with_log(db)) != "wal":
+        if self.path and (mode := _with_log(db, self._patience)) != "wal":
             raise StoreError(f"{self.name} cannot have a write-ahead log (but {mode}); keep it on a local disk")
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
@@ -218,9 +221,9 @@ def _identity(path: Path | None) -> tuple[int, int]:
     return (found.st_dev, found.st_ino) if found else (0, 0)
 
 
-def _with_log(db: apsw.Connection) -> str:
+def _with_log(db: apsw.Connection, patience: float) -> str:
     """Have a write-ahead log, which SQLite refuses without waiting while another process sees to the same."""
-    end = time.monotonic() + BUSY
+    end = time.monotonic() + patience
     while True:
         try:
             return str(db.pragma("journal_mode", "wal"))

@@ -15,7 +15,7 @@ from recollect.model.memory import Memory, Status, content_hash
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, tally_votes
-from recollect.stores.refusals import context_taken, id_taken, said_already, says_something_else
+from recollect.stores.refusals import context_taken, id_taken, said_already, says_something_else, topic_taken
 from recollect.stores.sqlite import rows
 from recollect.stores.sqlite.sql import SQL, all_rows, one_row
 
@@ -55,6 +55,9 @@ class Loading:
             twin = one_row(self._db, "twin", path=str(present.scope), hash=present.hash)
             if twin is not None:
                 raise said_already(twin[0])
+            topic = one_row(self._db, "topic", path=str(present.scope), topic_key=present.topic_key)
+            if topic is not None:
+                raise topic_taken(topic[0], present.topic_key or "")
         scope = self._scope(present.scope)
         contents = [self._content(one) for one in saved.contents]
         states = [(contents[place], self._state(memory)) for memory, place in saved.versions]

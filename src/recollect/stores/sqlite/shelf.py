@@ -205,7 +205,7 @@ def _with_room(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:
     count, dimensions = matrix.shape
     whole = matrix.base if isinstance(matrix.base, np.ndarray) and matrix.base.shape[1:] == (dimensions,) else matrix
     if len(whole) < needed:
-        whole = np.empty((needed if count == 0 else int(needed * GROWTH) + 64, dimensions), dtype=np.float32)
+        whole = np.empty((int(needed * GROWTH) + 64, dimensions), dtype=np.float32)  # untouched room costs nothing
         whole[:count] = matrix
     return whole
 

@@ -52,7 +52,7 @@ class SqliteStore:
     ) -> None:
         self._clock = clock
         self._timeout = timeout
-        self._database = Database.open(target)
+        self._database = Database.open(target, patience=timeout)
         self._readers = Readers(self._database)
         self._writer = Writer(self._database, timeout=timeout)
         self._library = Library(cache_bytes)

@@ -26,6 +26,7 @@ from recollect.stores.refusals import (
     refuse_other_use,
     refuse_strange_vector,
     said_already,
+    topic_taken,
 )
 from recollect.stores.sqlite import erasing, rows
 from recollect.stores.sqlite.loading import Loading
@@ -80,6 +81,9 @@ class SqliteWriting:
             twin = self.twin(memory.scope, memory.hash)
             if twin is not None and twin.id != memory.id:
                 raise said_already(twin.id)
+            topic = None if memory.topic_key is None else self.topic(memory.scope, memory.topic_key)
+            if topic is not None and topic.id != memory.id:
+                raise topic_taken(topic.id, memory.topic_key or "")
         state = rows.state(memory, recorded_at=self._recorded, commit=self._commit)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:

@@ -68,7 +68,8 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_scope ON memories (scope, changed);
 CREATE INDEX memories_by_content ON memories (content);
 CREATE UNIQUE INDEX one_active_memory_says_it ON memories (scope, hash) WHERE status = 'active';
-CREATE INDEX memories_by_topic ON memories (scope, topic_key) WHERE topic_key IS NOT NULL;
+CREATE UNIQUE INDEX one_active_memory_of_a_topic ON memories (scope, topic_key)
+WHERE status = 'active' AND topic_key IS NOT NULL;
 
 -- Every memory as it stood, from commit `changed` to before commit `until`.
 CREATE TABLE versions (
