@@ -68,6 +68,32 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
+def taken(path: str, dimensions: int) -> None:
+    """How much memory a process takes that searches the file, writes to it and searches again."""
+    engine = recollect.open(path, embedder=Given(dimensions), clock=lambda: AT)
+    engine.search("w1 w2", scope="nobody/here")
+    before = peak()
+    engine.search("w1 w2", scope=SCOPE)
+    searched = peak() - before
+    engine.remember("news of today", scope=SCOPE, vector=[1.0] * dimensions)
+    engine.search("w1 w2", scope=SCOPE)
+    print(f"{searched} {peak() - before}", flush=True)
+    engine.close()
+
+
+def memory(path: Path, matrix: NDArray[np.float32]) -> None:
+    """The memory that searching takes, in a process of its own, beside the vectors alone."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import engine; engine.taken(sys.argv[2], int(sys.argv[3]))"
+    command = [sys.executable, "-c", code, str(Path(__file__).parent), str(path), str(matrix.shape[1])]
+    searched, written = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    vectors = matrix.nbytes / 2**20
+    print(
+        f"memory: {searched:.0f} MiB more at its peak after a search ({searched / vectors:.2f} ×), {written:.0f} MiB "
+        f"after a write and another ({written / vectors:.2f} ×); vectors alone {vectors:.0f} MiB",
+        flush=True,
+    )
+
+
 def fill(path: Path, matrix: NDArray[np.float32]) -> None:
     """A store with a memory for each row of the matrix."""
     said = texts(len(matrix), 20, seed=1)
@@ -118,7 +144,6 @@ def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
 
     timed(bare, 5)
     cost = statistics.median(timed(bare, rounds))
-    before = peak()
     given = Given(dimensions)
     engine = recollect.open(path, embedder=given, clock=lambda: AT)
     turn = iter(range(10**9))
@@ -129,9 +154,6 @@ def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
         engine.search(questions[place], scope=SCOPE, profile=profile, limit=limit)
 
     line(f"first search after opening, {len(matrix):,} memories", timed(lambda: ask("default", 10), 1))
-    print(
-        f"memory: {peak() - before:.0f} MiB more at its peak, vectors alone {matrix.nbytes / 2**20:.0f} MiB", flush=True
-    )
     line("bare: matrix @ vector, argpartition", timed(bare, rounds), cost)
     for profile in ("five-signal", "three-signal", "salience-hybrid", "default"):
         timed(lambda profile=profile: ask(profile, 10), 3)  # type: ignore[misc]
@@ -203,6 +225,7 @@ def main() -> None:
             path = Path(folder) / "bench.db"
             fill(path, matrix)
             measure(path, matrix, chosen.rounds)
+            memory(path, matrix)
             durable(path, chosen.dimensions)
             if chosen.processes:
                 several(path, chosen.dimensions, chosen.processes)
