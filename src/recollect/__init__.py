@@ -36,7 +36,7 @@ from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, Provenance, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Usage
-from recollect.model.verdict import Receipt
+from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
@@ -46,6 +46,7 @@ from recollect.ranking.explanation import Explanation
 from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.version import __version__ as __version__
 from recollect.wiring import open, re_embed, verify
 
@@ -59,31 +60,39 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Barred",
+    "BelowMinimum",
     "Budget",
     "BudgetError",
     "Candidate",
+    "Changed",
     "Conflict",
     "Context",
     "ContextScore",
+    "Created",
     "Draft",
     "EmbedderMismatch",
     "Engine",
     "Explanation",
     "FieldError",
+    "Gated",
     "InvalidInput",
     "Kind",
     "Memory",
     "MemoryScorer",
     "NotFound",
+    "Outranked",
     "Profile",
     "ProfileError",
     "Prompt",
     "Provenance",
     "ProviderBusy",
     "ProviderError",
+    "Ranked",
     "Ranking",
     "Receipt",
     "RecollectError",
+    "Reinforced",
     "SchemaMismatch",
     "SchemesDiffer",
     "Scope",
@@ -96,7 +105,11 @@ __all__ = [
     "Status",
     "StoreBusy",
     "StoreError",
+    "Unchanged",
+    "Unpacked",
+    "Updated",
     "Usage",
+    "Why",
     "assistant_profile",
     "calculate_salience",
     "calculate_value",

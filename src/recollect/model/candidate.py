@@ -1,7 +1,6 @@
 """Candidate: a memory brought up for ranking, with the evidence for it."""
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +8,8 @@ from typing import Any
 from recollect.errors import FieldError, show
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, a_kind
+from recollect.model.values import amended
+from recollect.model.wording import printable, shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +56,13 @@ class Candidate:
         """The candidate with what a reader is shown; all else was checked before and is not checked again."""
         if memory.id != self.id:
             raise FieldError(f"shows the memory {memory.id!r}, but is the candidate {self.id!r}", field="memory")
-        found = copy(self)
-        object.__setattr__(found, "memory", memory)
-        return found
+        return amended(self, memory=memory)
+
+    def __repr__(self) -> str:
+        found = {"similarity": self.similarity, "lexical": self.lexical, "relevance": self.relevance}
+        evidence = [f", {name} {value:.3f}" for name, value in found.items() if value is not None]
+        said = "" if self.memory is None else f": {shortened(self.memory.text)}"
+        return f"<Candidate {printable(self.id)}{''.join(evidence)}{said}>"
 
     @property
     def questioned(self) -> bool:

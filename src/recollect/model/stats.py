@@ -7,6 +7,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
+from recollect.model.wording import counted
 
 MOST_SCOPES = 10
 """How many of the largest scopes are named."""
@@ -34,3 +35,8 @@ class Stats:
     analyser: str
     schema: int
     bytes: int
+
+    def __repr__(self) -> str:
+        memories = f"{counted(self.memories, 'memory', 'memories')} of {counted(self.scopes, 'scope')}"
+        versions, contexts = counted(self.versions, "version"), counted(self.contexts, "context")
+        return f"<Stats: {memories}, {versions}, {contexts}, {counted(self.bytes, 'byte')}>"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from recollect.model.memory import Memory, MemoryId
+from recollect.model.wording import printable, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Reinforced:
-    """It was known already, word for word; the memory that says so was echoed."""
+    """It is no news: the memory says so already, or its topic has a text that was observed later; it was echoed."""
 
     twin: MemoryId
 
@@ -46,3 +47,6 @@ class Receipt:
     id: MemoryId
     verdict: Verdict
     memory: Memory
+
+    def __repr__(self) -> str:
+        return f"<Receipt {self.verdict}: {printable(self.id)}  {shortened(self.memory.text)}>"

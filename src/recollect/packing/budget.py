@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from recollect.errors import BudgetError, show
+from recollect.model.limits import LARGEST_LIMIT
 from recollect.model.memory import Kind
 
 PINNED_SHARE = 0.3
@@ -77,6 +78,8 @@ class Budget:
         return math.ceil(cost / share) if share else math.inf
 
     def _checked_reserves(self) -> Mapping[Kind, int]:
+        if not isinstance(self.reserves, Mapping):
+            raise BudgetError(f"reserves is {show(self.reserves)}; give a mapping of kinds to tokens")
         for kind, room in self.reserves.items():
             if kind not in set(Kind):
                 raise BudgetError(f"reserves names the kind {kind!r}; give one of {', '.join(Kind)}")
@@ -92,6 +95,8 @@ class Budget:
 def _whole(what: str, value: int, *, least: int) -> None:
     if type(value) is not int or value < least:
         raise BudgetError(f"{what} is {show(value)}; give a whole number of at least {least}")
+    if value > LARGEST_LIMIT:
+        raise BudgetError(f"{what} is {show(value)}, which is no limit; give a whole number below 2**63")
 
 
 def _share(what: str, value: object) -> None:

@@ -1,12 +1,14 @@
 """Pack: a ranking and a budget make a context, and nothing vanishes unnamed."""
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
+from recollect.model.wording import counted, left_out
 from recollect.packing.budget import Budget
 from recollect.packing.choice import Offer, choose, settle
 from recollect.packing.prompt import Prompt
-from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.result import Ranking, Scored, listed
 
 
 class Reason(StrEnum):
@@ -24,6 +26,10 @@ class Omitted:
     reason: Reason
     cost: int
     room: int
+
+    def __repr__(self) -> str:
+        lacking = f", {counted(self.short, 'token')} short" if self.reason is Reason.BUDGET else ""
+        return f"<Omitted by {self.reason.value}{lacking}: {self.scored}>"
 
     @property
     def short(self) -> int:
@@ -48,6 +54,17 @@ class Context:
     ranking: Ranking
     marker: str
     id: str | None = None
+
+    def __repr__(self) -> str:
+        name = "Context" if self.id is None else f"Context {self.id}"
+        return listed(f"<{name}: {self.summary}>", self.packed)
+
+    @property
+    def summary(self) -> str:
+        """What it came to, in a line: memories, tokens, and what was left out by which reason."""
+        tokens = f"{self.tokens} of {self.budget.tokens} tokens{' (estimated)' if self.estimated else ''}"
+        reasons = {**Counter(one.reason.value for one in self.omitted), **self.ranking.excluded}
+        return f"{counted(len(self.packed), 'memory', 'memories')}, {tokens}{left_out(reasons)}"
 
 
 def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:

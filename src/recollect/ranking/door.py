@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from recollect.errors import FieldError, show
 from recollect.model.candidate import Candidate
 from recollect.ranking import scorer
 from recollect.ranking.lines import read_candidate
@@ -77,4 +78,6 @@ def take_in(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candida
 def choose(profile: Profile | str, overrides: Document | None) -> Profile:
     """The profile itself, or the built-in one of that name, as overridden."""
     chosen = built_in(profile) if isinstance(profile, str) else profile
-    return override(chosen, overrides) if overrides else chosen
+    if not isinstance(chosen, Profile):
+        raise FieldError(f"{show(chosen)} is neither a profile nor the name of one", field="profile")
+    return chosen if overrides is None else override(chosen, overrides)

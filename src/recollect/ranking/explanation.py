@@ -62,6 +62,9 @@ class Explanation:
         scales = [f"× {scale.times:.3f}  {scale}" for scale in self.scales]
         return "\n".join([f"{self.score:.3f}", *parts, *scales])
 
+    def __repr__(self) -> str:
+        return f"<Explanation {self}>"
+
 
 def _aside(heard: Part | Scale) -> str:
     return (" (assumed)" if heard.assumed else "") + (f" ({heard.note})" if heard.note else "")

@@ -20,6 +20,9 @@ class Fused:
     places: tuple[int | None, ...]
     constant: int = RANK_CONSTANT
 
+    def __repr__(self) -> str:
+        return f"<Fused {self.score:.4f} from places {self.places}: {self.scored}>"
+
     @property
     def id(self) -> MemoryId:
         return self.scored.id

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-from recollect.errors import ProfileError, remedy, show
+from recollect.errors import ProfileError, remedy, show, spelled
 from recollect.model.memory import Kind
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.quantities import Clock
@@ -59,6 +59,10 @@ def override(profile: Profile, changes: Document) -> Profile:
 
     Its version says that it was changed, and into what: equal outcomes have equal versions.
     """
+    if not isinstance(changes, Mapping):
+        raise ProfileError(f"overrides is {show(changes)}; give a mapping with keys of the profile")
+    if not changes:
+        return profile
     changed = build(_merge(describe(profile), changes), name=profile.name)
     if changed == profile:
         return profile
@@ -100,7 +104,7 @@ def _read(document: Document) -> dict[str, Any]:
 
 
 def _term(key: str, value: object) -> Term:
-    where = f"terms.{key}"
+    where = f"terms.{spelled(key)}"
     signal, own = _use(key, value, where, ("weight", "missing"))
     if "weight" not in own:
         raise ProfileError(f"{where} has no weight")
@@ -108,7 +112,7 @@ def _term(key: str, value: object) -> Term:
 
 
 def _factor(key: str, value: object) -> Factor:
-    signal, own = _use(key, value, f"factors.{key}", ("floor", "missing"))
+    signal, own = _use(key, value, f"factors.{spelled(key)}", ("floor", "missing"))
     return Factor(signal, own.get("floor", 0.0), own.get("missing"))
 
 
@@ -191,7 +195,7 @@ def _known(keys: Iterable[str], known: Iterable[str], what: str) -> None:
     names = sorted(known)
     for key in keys:
         if key not in names:
-            raise ProfileError(f"{show(key)} is no {what}; {remedy(str(key), names)}")
+            raise ProfileError(f"{show(key)} is no {what}; {remedy(spelled(key), names)}")
 
 
 def _table(document: Document, key: str) -> Document:

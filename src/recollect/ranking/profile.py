@@ -79,6 +79,9 @@ class Profile:
         except ProfileError as error:
             raise ProfileError(f"profile {self.name!r}: {error}") from error
 
+    def __repr__(self) -> str:
+        return f"<Profile {self.name} {self.version}: {self.about}>"
+
     @property
     def uses(self) -> tuple[Term | Factor, ...]:
         """The terms and factors, which make the score."""

@@ -1,6 +1,6 @@
 """Ranking: scored candidates, best first, that belong to one profile and one moment."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import overload
@@ -8,8 +8,12 @@ from typing import overload
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Memory, MemoryId
+from recollect.model.wording import left_out, printable, shortened
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
+
+SHOWN = 20
+"""How many of the first show where a ranking is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,9 @@ class Scheme:
 
     def __str__(self) -> str:
         return f"{self.profile.name} {self.profile.version} at {self.at.isoformat()}"
+
+    def __repr__(self) -> str:
+        return f"<Scheme {self}>"
 
 
 class Score(float):
@@ -87,6 +94,14 @@ class Scored:
     def of(cls, candidate: Candidate, explanation: Explanation, scheme: Scheme) -> "Scored":
         return cls(candidate, explanation, Score(explanation.score, scheme))
 
+    def __str__(self) -> str:
+        known = self.candidate.memory
+        said = "" if known is None else f"  {shortened(known.text)}"
+        return f"{float(self.score):.3f}  {printable(self.id)}{said}"
+
+    def __repr__(self) -> str:
+        return f"<Scored {self}>"
+
     @property
     def id(self) -> MemoryId:
         return self.candidate.id
@@ -97,6 +112,13 @@ class Scored:
         if self.candidate.memory is None:
             raise InvalidInput(f"candidate {self.id!r} was ranked without its memory, so it has no text")
         return self.candidate.memory
+
+
+def listed(heading: str, scored: Sequence[Scored]) -> str:
+    """The heading, and a line for each of the first of them: its place, score and id, and how what it says begins."""
+    lines = [f"{place:>3}. {one}" for place, one in enumerate(scored[:SHOWN], start=1)]
+    more = [f"     … and {len(scored) - SHOWN} more"] if len(scored) > SHOWN else []
+    return "\n".join([heading, *lines, *more])
 
 
 def tally(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
@@ -116,6 +138,10 @@ class Ranking:
     scored: tuple[Scored, ...]
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
     exact: bool = True
+
+    def __repr__(self) -> str:
+        exact = "" if self.exact else ", not exact"
+        return listed(f"<Ranking of {len(self)} by {self.scheme}{exact}{left_out(self.excluded)}>", self.scored)
 
     @property
     def profile(self) -> str:

@@ -11,6 +11,7 @@ from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import MemoryId, Status
+from recollect.model.wording import printable
 from recollect.ranking import scorer
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
 from recollect.ranking.explanation import Explanation
@@ -108,6 +109,9 @@ class Why:
     explanation: Explanation
     fate: Fate
     changes: tuple[Change, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Why {printable(self.id)}: {self.fate}, score {self.explanation.score:.3f}>"
 
     @property
     def id(self) -> MemoryId:

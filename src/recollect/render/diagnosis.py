@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.model.diagnosis import Check, Finding
+from recollect.model.wording import counted, printable
 from recollect.render.looks import Look, Paint, plain
-from recollect.render.text import printable
 
 LOOKS: Mapping[Finding, Look] = {
     Finding.OK: Look.SCORE,
@@ -38,6 +38,8 @@ def lines(checks: Sequence[Check], paint: Paint = plain) -> Iterator[str]:
 
 def tally(checks: Sequence[Check]) -> str:
     """How many of them are not well."""
-    counts = {finding: sum(one.finding is finding for one in checks) for finding in Finding}
-    problems, warnings = counts[Finding.PROBLEM], counts[Finding.WARNING]
-    return f"{len(checks)} checks, {problems} problem{'s' * (problems != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    problems, warnings = (
+        counted(sum(one.finding is finding for one in checks), finding.value)
+        for finding in (Finding.PROBLEM, Finding.WARNING)
+    )
+    return f"{counted(len(checks), 'check')}, {problems}, {warnings}"

@@ -4,6 +4,7 @@ from typing import Any
 
 from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Reembedded
+from recollect.model.wording import counted
 
 
 def fields(done: Reembedded) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def fields(done: Reembedded) -> dict[str, Any]:
 
 def sentence(done: Reembedded) -> str:
     """What became of the store, in a sentence."""
-    embedded, removed = f"{done.embedded} embedded", f"{done.removed} former vectors removed"
+    embedded, removed = f"{done.embedded} embedded", f"{counted(done.removed, 'former vector')} removed"
     if done.changed:
         return f"the vectors are of {done.encoder} now: {embedded}, {removed}"
     late = [f"{embedded} that lacked one"] * bool(done.embedded) + [removed] * bool(done.removed)

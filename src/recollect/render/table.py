@@ -4,8 +4,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from recollect.model.wording import printable
 from recollect.render.looks import Look, Paint, plain
-from recollect.render.text import printable
 
 GAP = "  "
 LEAST = 32

@@ -2,8 +2,7 @@
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import assert_never
 
@@ -14,6 +13,7 @@ from recollect.model.memory import Memory, Status
 from recollect.model.report import Report
 from recollect.model.usage import Usage
 from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.wording import counted, left_out, printable, shortened, spelled_out
 from recollect.packing.pack import Context, Omitted, Reason
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
@@ -26,9 +26,6 @@ BAR = 20
 
 NAMED = 10
 """How many ids are named one by one."""
-
-SHORT = 60
-"""How much of a text is quoted."""
 
 
 def ranking(ranking: Ranking, paint: Paint = plain) -> Iterator[str]:
@@ -52,11 +49,8 @@ def context(context: Context, paint: Paint = plain) -> Iterator[str]:
 
 def handed(context: Context) -> str:
     """What a context came to, in one line."""
-    memories = _counted(len(context.packed), "memory", "memories")
-    about = " (estimated)" if context.estimated else ""
-    size = f"{memories}, {context.tokens} of {context.budget.tokens} tokens{about}"
-    reasons = Counter(one.reason.value for one in context.omitted)
-    return f"context {context.id}: {size}{_left_out({**reasons, **context.ranking.excluded})}"
+    name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
+    return f"{name}: {context.summary}"
 
 
 def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]:
@@ -101,7 +95,7 @@ def verdict(verdict: Verdict) -> str:
         case Updated(revision):
             return f"updated: revision {revision}"
         case Reinforced():
-            return "known already, word for word; counted as said again"
+            return "nothing new: it says so already, or something newer; counted as said again"
         case Changed(to):
             return f"now {to}"
         case Unchanged():
@@ -118,7 +112,7 @@ def erasure(erasure: Erasure, paint: Paint = plain) -> Iterator[str]:
 
 def unproved(erasure: Erasure) -> str:
     """Asks whether to look once more for what was erased."""
-    return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again?"
+    return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again now?"
 
 
 def exported(inventory: Inventory) -> str:
@@ -129,7 +123,8 @@ def exported(inventory: Inventory) -> str:
 def imported(imported: Imported) -> Iterator[str]:
     """What came of an export that was taken in."""
     added = _items(imported.memories, imported.contexts)
-    yield f"added {added}; skipped {imported.skipped} that were there already"
+    were = "was" if imported.skipped == 1 else "were"
+    yield f"added {added}; skipped {imported.skipped} that {were} there already"
     if imported.re_embedded is not None:
         yield f"embedded anew: the vectors of the export were of {imported.re_embedded}"
 
@@ -152,13 +147,12 @@ def profile(profile: Profile) -> str:
 
 def tally(ranking: Ranking) -> str:
     """How many were ranked, and how many were left out for which reason."""
-    return f"{len(ranking)} ranked{_left_out(ranking.excluded)}"
+    return f"{len(ranking)} ranked{left_out(ranking.excluded)}"
 
 
 def marks(memory: Memory) -> str:
-    """What sets the memory apart: where it stands, if it is not active; that it is pinned or shared."""
-    status = [] if memory.status is Status.ACTIVE else [memory.status.value]
-    return ", ".join([*status, *(name for name in ("pinned", "shared") if getattr(memory, name))])
+    """What sets the memory apart, in words."""
+    return ", ".join(memory.marks)
 
 
 def headline(memory: Memory) -> str:
@@ -168,8 +162,7 @@ def headline(memory: Memory) -> str:
 
 def quoted(memory: Memory) -> str:
     """The memory as one speaks of it: its id, and how it begins."""
-    said = headline(memory)
-    return f"{memory.id} ({said if len(said) <= SHORT else said[:SHORT].rstrip() + '…'})"
+    return f"{memory.id} ({shortened(headline(memory))})"
 
 
 def date(memory: Memory) -> str:
@@ -182,20 +175,9 @@ def moment(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
-def printable(text: str) -> str:
-    """The text on one line, with whatever could steer a terminal spelled out."""
-    return _spelled_out(" ".join(text.split()))
-
-
 def printable_lines(text: str) -> list[str]:
     """The text line by line, with whatever could steer a terminal spelled out."""
-    return [_spelled_out(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
-
-
-def _spelled_out(line: str) -> str:
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    return [spelled_out(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def _placed(place: int, scored: Scored, paint: Paint) -> Iterator[str]:
@@ -209,17 +191,8 @@ def _bar(value: float) -> str:
     return f"{'▇' * round(value * BAR):<{BAR}}"
 
 
-def _left_out(counts: Mapping[str, int]) -> str:
-    reasons = [f"{count} by {reason}" for reason, count in counts.items()]
-    return f", left out: {', '.join(reasons)}" if reasons else ""
-
-
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
-
-
 def _items(memories: int, contexts: int) -> str:
-    return f"{_counted(memories, 'memory', 'memories')} and {_counted(contexts, 'context', 'contexts')}"
+    return f"{counted(memories, 'memory', 'memories')} and {counted(contexts, 'context')}"
 
 
 def _omission(one: Omitted) -> str:
@@ -234,9 +207,9 @@ def _omission(one: Omitted) -> str:
 
 def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
     search = erasure.search
-    memories = _counted(erasure.memories, "memory", "memories")
-    versions = _counted(erasure.versions, "version", "versions")
-    contexts = _counted(erasure.contexts, "context", "contexts")
+    memories = counted(erasure.memories, "memory", "memories")
+    versions = counted(erasure.versions, "version")
+    contexts = counted(erasure.contexts, "context")
     yield "erased", f"{memories} of {erasure.scope} with {versions}, and all of it in {contexts}"
     more = [f"and {erasure.memories - NAMED} more"] if erasure.memories > NAMED else []
     if erasure.ids:
@@ -248,7 +221,7 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
         yield "left", place
     if search.unfinished is not None:
         yield "not proved", search.unfinished
-    same = [f"{_counted(count, 'row', 'rows')} of {table}" for table, count in search.elsewhere.items()]
+    same = [f"{counted(count, 'row')} of {table}" for table, count in search.elsewhere.items()]
     if same:
         yield "same bytes", f"in {', '.join(same)}, which belong to what was not erased"
     yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
@@ -280,10 +253,10 @@ def _validity(memory: Memory) -> Iterator[str]:
 
 def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     last = f", last {moment(usage.last_served_at)}" if usage.last_served_at is not None else ""
-    yield "served", f"{_counted(usage.served, 'time', 'times')}{last}"
+    yield "served", f"{counted(usage.served, 'time')}{last}"
     votes = f"{usage.helped} helped, {usage.misled} misled"
     yield "feedback", "" if usage.usefulness is None else f"{votes}: usefulness {usage.usefulness:.3f}"
-    yield "said again", _counted(usage.echoed, "time", "times") if usage.echoed else ""
+    yield "said again", counted(usage.echoed, "time") if usage.echoed else ""
 
 
 def _fate(fate: Fate) -> str:
@@ -318,6 +291,8 @@ def _barrier(barrier: Barrier, status: Status) -> str:
             return "it holds only from later on"
         case Barrier.NO_LONGER_VALID:
             return "it held only until before"
+        case Barrier.KIND:
+            return "only other kinds were asked for"
         case _ as unknown:
             assert_never(unknown)
 

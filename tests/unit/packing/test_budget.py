@@ -161,3 +161,9 @@ def test_the_budget_for_a_pinned_cost_is_the_smallest_whose_share_holds_it(cost:
 def test_no_budget_holds_a_pinned_cost_in_a_share_of_nothing() -> None:
     assert Budget(1, pinned_share=0.0).tokens_for_pinned(1) == math.inf
     assert Budget(1, pinned_share=0.0).tokens_for_pinned(0) == 0
+
+
+@pytest.mark.parametrize("reserves", [0, None, [("fact", 10)]])
+def test_reserves_that_are_no_mapping_are_refused(reserves: Any) -> None:
+    with pytest.raises(BudgetError, match="give a mapping of kinds to tokens"):
+        Budget(100, reserves=reserves)

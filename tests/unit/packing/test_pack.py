@@ -1,6 +1,7 @@
 """A budget is a budget, everybody gets a fair turn, and nothing vanishes unnamed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -340,3 +341,22 @@ def test_without_pins_and_reserves_packing_is_the_ranking_in_order_skipping_what
             room -= cost(scored.memory)
             expected.append(scored.id)
     assert packed(pack(plain, Budget(tokens), PROMPT)) == expected
+
+
+def test_a_context_at_a_prompt_says_what_it_came_to_and_has_a_line_a_memory() -> None:
+    ranking = replace(a_ranking([a_memory("a"), a_memory("b", text="word " * 200)]), excluded={"gate:relevance": 3})
+    context = pack(ranking, Budget(FRAME + 200), PROMPT)
+    reasons = "left out: 1 by budget, 3 by gate:relevance"
+    size = f"1 memory, {context.tokens} of {FRAME + 200} tokens, {reasons}"
+    assert repr(context) == str(context) == f"<Context: {size}>\n  1. 1.000  a  deploys run on Fridays"
+    kept = replace(context, id="c1", packed=(), omitted=(), estimated=True)
+    assert repr(kept).startswith(f"<Context c1: 0 memories, {context.tokens} of {FRAME + 200} tokens (estimated), left")
+
+
+def test_what_was_left_out_says_at_a_prompt_why_and_how_much_it_lacked() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b", text="word " * 200)])
+    (long,) = pack(ranking, Budget(FRAME + 200), PROMPT).omitted
+    assert repr(long) == f"<Omitted by budget, {long.short} tokens short: 0.500  b  {('word ' * 12).rstrip()}…>"
+    (last,) = pack(ranking, Budget(FRAME + 2000, items=1), PROMPT).omitted
+    assert repr(last).startswith("<Omitted by items: 0.500  b  word ")
+    assert repr(replace(long, cost=2, room=1)).startswith("<Omitted by budget, 1 token short: ")

@@ -159,7 +159,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     factors = [Factor(signal, draw(shares), draw(shares)) for signal in chosen[split:]]
     pointwise = [signal for signal in chosen if not isinstance(signal, SetSignal)]
     gates = (
-        st.lists(st.sampled_from(pointwise), unique_by=lambda signal: signal.name, max_size=2)
+        st.lists(st.sampled_from(pointwise), unique_by=lambda signal: signal.name, min_size=1, max_size=2)
         if pointwise
         else st.just([])
     )

@@ -10,9 +10,9 @@ import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.ranking.profiles import built_in
-from recollect.ranking.result import Scheme, Score
+from recollect.ranking.result import SHOWN, Scheme, Score
 from recollect.ranking.scorer import rank
-from recollect.testing import NOW, a_candidate, a_memory
+from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 
 SEARCH = Scheme(built_in("search"), NOW)
 OTHERS = [
@@ -62,3 +62,36 @@ def test_a_candidate_ranked_with_its_memory_shows_it_and_one_without_says_so() -
     assert ranking[0].memory is memory
     with pytest.raises(InvalidInput, match="'b' was ranked without its memory"):
         _ = ranking[1].memory
+
+
+def test_a_ranking_at_a_prompt_is_a_line_a_memory() -> None:
+    ranking = a_ranking([a_memory("a"), a_memory("b", text="\x1b[2J and\nmore " * 20)], profile="search")
+    assert repr(ranking) == str(ranking)
+    heading, first, second = repr(ranking).split("\n")
+    assert heading == "<Ranking of 2 by search 1 at 2026-01-01T00:00:00+00:00>"
+    assert first == "  1. 1.000  a  deploys run on Fridays"
+    assert second.startswith("  2. 0.500  b  \\x1b[2J and more ")
+    assert second.endswith("…")
+    assert second.isprintable()
+
+
+def test_a_ranking_at_a_prompt_says_what_is_not_in_it() -> None:
+    part = replace(a_ranking([a_memory("a")]), excluded={"gate:relevance": 3, "limit": 1}, exact=False)
+    heading = "<Ranking of 1 by default 1 at 2026-01-01T00:00:00+00:00, not exact"
+    assert repr(part).startswith(f"{heading}, left out: 3 by gate:relevance, 1 by limit>\n")
+    assert repr(a_ranking([])) == "<Ranking of 0 by default 1 at 2026-01-01T00:00:00+00:00>"
+
+
+def test_a_long_ranking_at_a_prompt_shows_its_first_and_counts_the_others() -> None:
+    shown = repr(a_ranking([a_memory(str(number)) for number in range(SHOWN + 2)])).split("\n")
+    assert len(shown) == 1 + SHOWN + 1
+    assert shown[-1] == "     … and 2 more"
+    assert "more" not in repr(a_ranking([a_memory(str(number)) for number in range(SHOWN)])).split("\n")[-1]
+
+
+def test_one_of_a_ranking_at_a_prompt_is_a_line_with_or_without_its_text() -> None:
+    (told,) = a_ranking([a_memory("a")])
+    assert repr(told) == "<Scored 1.000  a  deploys run on Fridays>"
+    (bare,) = rank([a_candidate("b", similarity=0.5)], built_in("three-signal"), NOW)
+    assert repr(bare) == f"<Scored {bare.score:.3f}  b>"
+    assert repr(bare.score.scheme) == "<Scheme three-signal 1 at 2026-01-01T00:00:00+00:00>"

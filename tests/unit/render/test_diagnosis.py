@@ -22,7 +22,7 @@ def test_a_remedy_stands_below_what_it_is_for_and_nothing_steers_the_terminal() 
 
 def test_the_tally_counts_what_is_not_well() -> None:
     assert diagnosis.tally(CHECKS) == "3 checks, 1 problem, 1 warning"
-    assert diagnosis.tally(CHECKS[:1]) == "1 checks, 0 problems, 0 warnings"
+    assert diagnosis.tally(CHECKS[:1]) == "1 check, 0 problems, 0 warnings"
 
 
 def test_the_json_says_first_whether_all_is_well() -> None:

@@ -10,6 +10,7 @@ from recollect.model.report import Report
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Use
+from recollect.model.wording import SHORT
 from recollect.render import listing, text, wire
 from recollect.testing import a_memory
 
@@ -87,19 +88,22 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         "contexts": 2,
         "proven": True,
         "retryable": False,
-        "search": {"files": ["a.db"], "remains": [], "elsewhere": {}, "unfinished": None},
+        "search": {"files": ["a.db"], "remains": [], "elsewhere": {}, "unfinished": None, "copies": []},
         "out_of_reach": list(OUT_OF_REACH),
     }
 
 
 def test_a_long_memory_is_quoted_by_its_beginning() -> None:
     assert text.quoted(a_memory("a", text="short")) == "a (short)"
-    assert text.quoted(a_memory("a", text="x" * (text.SHORT + 1))) == f"a ({'x' * text.SHORT}…)"
+    assert text.quoted(a_memory("a", text="x" * (SHORT + 1))) == f"a ({'x' * SHORT}…)"
 
 
 def test_what_was_taken_in_is_counted_and_vectors_made_anew_are_told() -> None:
     assert list(text.imported(Imported(memories=1, contexts=2, skipped=3))) == [
         "added 1 memory and 2 contexts; skipped 3 that were there already"
+    ]
+    assert list(text.imported(Imported(memories=0, contexts=1, skipped=1))) == [
+        "added 0 memories and 1 context; skipped 1 that was there already"
     ]
     foreign = Imported(memories=0, contexts=0, skipped=0, re_embedded=Encoder("m", 8))
     assert list(text.imported(foreign))[1] == "embedded anew: the vectors of the export were of m (8 dimensions)"

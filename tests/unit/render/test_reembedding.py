@@ -22,8 +22,8 @@ OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
             f"{OF_NEW} already",
         ),
         (
-            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=4),
-            f"{OF_NEW} already: 4 former vectors removed",
+            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=1),
+            f"{OF_NEW} already: 1 former vector removed",
         ),
         (
             Reembedded(encoder=NEW, former=NEW, embedded=3, removed=4),

@@ -83,6 +83,7 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
         (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "m is not recalled: it was observed only later"),
         (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "m is not recalled: it holds only from later on"),
         (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "m is not recalled: it held only until before"),
+        (Barred(Barrier.KIND, Status.ACTIVE), "m is not recalled: only other kinds were asked for"),
         (Gated("relevance", None, 0.15), "m did not pass the gate: it has no evidence for relevance"),
         (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
         (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
@@ -125,20 +126,6 @@ def test_a_needed_value_is_rounded_to_the_side_that_is_enough() -> None:
     assert list(text.why(reason))[-1] == (
         "it would have been in with recency 0.713 instead of 0.500 (at most 3 days old)"
     )
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("a\tb\n c", "a b c"),
-        ("\x1b[2J", "\\x1b[2J"),
-        ("\u202eevil", "\\u202eevil"),
-        ("naïve 漢字", "naïve 漢字"),
-        ("\ud800", "\\ud800"),
-    ],
-)
-def test_nothing_in_a_text_can_steer_a_terminal(written: str, shown: str) -> None:
-    assert text.printable(written) == shown
 
 
 def test_a_profile_is_one_line() -> None:
@@ -243,7 +230,7 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
     [
         (Created(), "created"),
         (Updated(3), "updated: revision 3"),
-        (Reinforced(MemoryId("m")), "known already, word for word; counted as said again"),
+        (Reinforced(MemoryId("m")), "nothing new: it says so already, or something newer; counted as said again"),
         (Changed("pinned"), "now pinned"),
         (Unchanged(), "unchanged; it stood so already"),
     ],

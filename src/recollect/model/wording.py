@@ -1,0 +1,39 @@
+"""Wording: texts and counts as they are said to people, on one line."""
+
+from collections.abc import Mapping
+
+SHORT = 60
+"""How many characters of a text are quoted."""
+
+AHEAD = 4
+"""How many times that much is looked at, for blanks take no room; a text may be a megabyte."""
+
+
+def printable(text: str) -> str:
+    """The text on one line, with whatever could steer a terminal spelled out."""
+    return spelled_out(" ".join(text.split()))
+
+
+def spelled_out(line: str) -> str:
+    """The line, with every character that has no shape as its code."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def shortened(text: str, most: int = SHORT) -> str:
+    """How the text begins, on one printable line, with a mark if that is not all."""
+    ahead = text[: most * AHEAD]
+    said = printable(ahead)
+    return said if ahead == text and len(said) <= most else f"{said[:most].rstrip()}…"
+
+
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """The count with its noun, of which several have an s unless it is said otherwise."""
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def left_out(counts: Mapping[str, int]) -> str:
+    """What to add to a sentence about those that are in: how many are not, by reason; nothing if all are."""
+    reasons = [f"{count} by {reason}" for reason, count in counts.items()]
+    return f", left out: {', '.join(reasons)}" if reasons else ""
