@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import FieldError, InvalidInput, NotFound, ProfileError, remedy, show
+from recollect.errors import FieldError, InvalidInput, NotFound, ProfileError, remedy, show, spelled
 from recollect.model import limits
 from recollect.ranking.parse import Document, override, parse
 from recollect.ranking.profile import Profile
@@ -44,11 +44,13 @@ def settings(given: Settings | Mapping[str, Any] | None = None) -> Settings:
     """The settings: those given, else those of the environment, else the defaults."""
     if isinstance(given, Settings):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise FieldError(f"{show(given)} is neither recollect.Settings nor a mapping with some", field="settings")
     known = [one.name for one in fields(Settings)]
     stated = dict(given or {})
-    odd = next((name for name in stated if name not in known), None)
+    odd = next((name for name in map(spelled, stated) if name not in known), None)
     if odd is not None:
-        raise FieldError(f"there is no such setting; {remedy(str(odd), known)}", field=str(odd))
+        raise FieldError(f"there is no such setting; {remedy(odd, known)}", field=odd)
     return Settings(**{**_from_environment(known), **stated})
 
 
@@ -69,8 +71,9 @@ def _from_environment(known: list[str]) -> dict[str, Any]:
 
 def profile(source: str | Path, overrides: Document | None = None) -> Profile:
     """The built-in profile of that name, or the one in that TOML file, with `overrides` applied."""
-    found = profile_file(Path(source)) if str(source).endswith(".toml") else built_in(str(source))
-    return override(found, overrides) if overrides else found
+    named = limits.a_path("profile", source)
+    found = profile_file(Path(named)) if named.endswith(".toml") else built_in(named)
+    return found if overrides is None else override(found, overrides)
 
 
 def profile_file(path: Path) -> Profile:
@@ -81,6 +84,6 @@ def profile_file(path: Path) -> Profile:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NotFound(f"there is no profile file {str(path)!r}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
         raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
     return parse(text, name=path.stem)

@@ -2,9 +2,10 @@
 
 import os
 import secrets
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+
+from recollect.heirs import Lock
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -14,7 +15,7 @@ _MARKER_DIGITS = 18  # about 60 bits
 
 def id_maker() -> Callable[[datetime], str]:
     """Makes UUIDs of version 7: of one process, each sorts after the one before, whatever the clock does."""
-    lock = threading.Lock()
+    lock = Lock()
     last = (0, 0, 0)  # process, milliseconds, counter
 
     def make(now: datetime) -> str:

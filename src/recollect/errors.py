@@ -36,6 +36,11 @@ def show(value: object) -> str:
         return f"a very long {type(value).__name__}"
 
 
+def spelled(name: object) -> str:
+    """A name as it was given, if it is a text at all, or else as a message can carry it."""
+    return name if isinstance(name, str) else show(name)
+
+
 def remedy(given: str, known: Iterable[str]) -> str:
     """What to write instead of an unknown name: the known one it looks like, or else all of them."""
     names = list(known)

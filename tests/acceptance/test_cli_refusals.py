@@ -58,13 +58,35 @@ def test_a_memory_of_another_scope_is_answered_like_one_that_is_not_there(
     assert (known.stdout, unknown.stdout) == ("", "")
 
 
+HALF = "\udcff"
+"""What a shell hands over for a byte that is no UTF-8."""
+
+
+@pytest.mark.parametrize("command", [one for one in LOOKING if "a" in one and one[0] != "feedback"], ids=lambda c: c[0])
+def test_an_id_that_is_no_utf_8_is_not_there(command: tuple[str, ...], shell: Shell) -> None:
+    shell("remember", "something", *ANA)
+    outcome = shell(*[HALF if word == "a" else word for word in command], code=3)
+    assert outcome.stderr == "Error: there is no memory '\\udcff' in acme/ana\n"
+    assert shell("feedback", HALF, *ANA, "--helped", "a", code=3).stdout == ""
+
+
+def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
+    shell("remember", "something", *ANA)
+    before = sorted(shell.store.parent.iterdir())
+    assert "is not UTF-8" in shell("backup", str(shell.store.with_name(HALF)), code=2).stderr
+    shell("backup", str(shell.store.with_name("x" * 300)), code=1)
+    assert "cannot be looked at" in shell("verify", str(shell.store.with_name("x" * 300)), code=1).stderr
+    assert sorted(shell.store.parent.iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["remember", " ", *ANA], "field 'text': is blank"),
         (["remember", "x", "--scope", "a b"], "the part 'a b' of a scope has ' '"),
         (["remember", "x", "--scope", ""], "the scope is empty"),
-        (["remember", "x", *ANA, "--kind", "idea"], "'idea' is not one of 'profile'"),
+        (["remember", "x", *ANA, "--kind", "idea"], "field '--kind': 'idea' is no kind; known are profile, "),
+        (["remember", "x", *ANA, "--kind", "preferance"], "'preferance' is no kind; did you mean 'preference'?"),
         (["remember", "x", *ANA, "--importance", "2"], "field 'importance': 2.0 is not within 0..1"),
         (["remember", "x", *ANA, "--importance", "nan"], "field 'importance': nan is not a finite number"),
         (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
@@ -72,7 +94,7 @@ def test_a_memory_of_another_scope_is_answered_like_one_that_is_not_there(
         (["remember", "x", *ANA, "--at", "2025-01-01"], "field '--at': '2025-01-01' has no time zone"),
         (["remember", "x", *ANA, "--at", "2199-01-01T00Z"], "what has not come yet is not known"),
         (["remember", "x", *ANA, "--valid-from", "9999-01-01T00Z"], "is not within 1900..2199"),
-        (["remember", "x", *ANA, "--provenance", "gossip"], "'gossip' is not one of"),
+        (["remember", "x", *ANA, "--provenance", "gossip"], "'gossip' is no provenance; known are direct_user, "),
         (["remember", "x", *ANA, "--metadata", "{"], "field '--metadata': '{' is not JSON"),
         (["remember", "x", *ANA, "--metadata", "[" * 100_000], "is not JSON"),
         (["remember", "x", *ANA, "--metadata", "[1]"], "field '--metadata': [1] is no JSON object"),
@@ -86,9 +108,12 @@ def test_a_memory_of_another_scope_is_answered_like_one_that_is_not_there(
         (["recall", "x", *ANA, "--tokens", "0"], "0 is not in the range"),
         (["recall", "x", *ANA, "--depth", "none"], "'none' is not a valid integer"),
         (["brief", *ANA, "--profile", "default"], "needs a question"),
+        (["recall", "x", *ANA, "--kind", "evnt"], "field '--kind': 'evnt' is no kind; did you mean 'event'?"),
+        (["why", "a", "x", *ANA, "--kind", "fact", "--kind", "evnt"], "did you mean 'event'?"),
         (["feedback", "c", *ANA], "Say what helped or misled"),
-        (["list", *ANA, "--status", "gone"], "'gone' is not one of 'active'"),
-        (["revise", "a", "x", *ANA, "--kind", "idea"], "'idea' is not one of"),
+        (["list", *ANA, "--status", "gone"], "'gone' is no status; known are active, "),
+        (["list", *ANA, "--status", "actve"], "field '--status': 'actve' is no status; did you mean 'active'?"),
+        (["revise", "a", "x", *ANA, "--kind", "idea"], "'idea' is no kind"),
         (["revise", "a", " ", *ANA], "is blank"),
     ],
 )

@@ -51,6 +51,17 @@ def test_help_lists_every_command_once_under_its_heading() -> None:
     assert "..." not in shown.split("Start here:")[1]
 
 
+@pytest.mark.parametrize("name", ["search", "recall", "brief", "why"])
+def test_whatever_asks_takes_the_same_options(name: str) -> None:
+    shown = CliRunner().invoke(cli, [name, "--help"], terminal_width=80).output
+    for option in ("--scope SCOPE", "--profile TEXT", "--as-of ISO", "--known-at ISO", "--kind KIND"):
+        assert f"  {option} " in shown
+
+
+def test_the_order_of_a_list_is_told_in_its_help() -> None:
+    assert "sorted by id" in CliRunner().invoke(cli, ["list", "--help"], terminal_width=80).output
+
+
 def test_help_loads_nothing_heavy() -> None:
     script = "import sys; sys.argv = ['recollect', '--help']\nfrom recollect.cli.main import cli\n"
     script += "try:\n    cli()\nfinally:\n    print(*sys.modules)"

@@ -104,6 +104,21 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert unsaid(Page.read(REFERENCE / "api.md").text(), recollect.__all__) == []
 
 
+INSIDE = DOCS / "how-to" / "add-a-signal.md"
+"""The one page that tells how to change recollect itself."""
+
+
+def test_what_the_pages_import_is_public() -> None:
+    private = re.compile(r"^\s*(?:from|import) (recollect\.(?!testing\b)[\w.]+)", re.MULTILINE)
+    found = [
+        f"{relative(page.path)}: {name}"
+        for page in pages()
+        if page.path != INSIDE
+        for name in private.findall(page.code("python"))
+    ]
+    assert found == []
+
+
 def test_every_relative_link_leads_somewhere() -> None:
     lost = [f"{relative(page.path)}: {link}" for page in pages() for link in page.links() if is_lost(page, link)]
     assert lost == []

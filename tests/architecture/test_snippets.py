@@ -17,7 +17,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?((?:(?!\$ ).*\n?)*)", re.MULTILINE)
 """A prompt, what is typed, continued after a backslash, and all that follows up to the next prompt."""
 
-OURS = re.compile(r"(?:^|\| *)(?:\.venv/bin/)?(?=recollect\b)")
+OURS = re.compile(r"(?:^|\| *)(?:\w+=\S+ )*(?:\.venv/bin/)?(?=recollect\b)")
 ENVIRONMENT = os.environ | {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     "COLUMNS": "80",
@@ -72,10 +72,11 @@ def test_a_command_is_read_with_its_continuation_and_its_output_alone(tmp_path: 
     page = tmp_path / "page.md"
     page.write_text(
         "```console\n$ git status\nclean\n$ recollect rank \\\n    --at now\none\n\ntwo\n"
-        "$ cat a | .venv/bin/recollect rank\n```\n\n```python\nx = 1\n```\n"
+        "$ cat a | .venv/bin/recollect rank\n$ RECOLLECT_DB=a.db recollect stats\n```\n\n```python\nx = 1\n```\n"
     )
     assert list(commands(Page.read(page))) == [
         ("recollect rank \\\n    --at now", "one\n\ntwo\n"),
         ("cat a | recollect rank", ""),
+        ("RECOLLECT_DB=a.db recollect stats", ""),
     ]
-    assert Page.read(page).code("python").split("\n")[12] == "x = 1"
+    assert Page.read(page).code("python").split("\n")[13] == "x = 1"

@@ -60,6 +60,7 @@ class Look:
 
     scope: Scope
     as_of: timedelta
+    present: bool
     known: timedelta | None
     terms: tuple[str, ...]
     way: int | None
@@ -69,6 +70,7 @@ class Look:
         return Probe(
             scope=self.scope,
             at=clock.now + self.as_of,
+            present=self.present,
             known_at=None if self.known is None else clock.now + self.known,
             terms=self.terms,
             vector=None if self.way is None else WAYS[self.way],
@@ -195,6 +197,7 @@ looks = st.builds(
     Look,
     scope=st.sampled_from([*[ANA, BELOW] * 5, TEAM, *STRANGERS, Scope.parse("nobody")]),
     as_of=st.just(timedelta(0)) | days,
+    present=st.sampled_from([False, False, True]),
     known=st.none() | st.none() | days,
     terms=questions,
     way=st.none() | st.integers(0, len(WAYS) - 1),

@@ -12,8 +12,9 @@ from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.sqlite.library import Library
-from recollect.stores.sqlite.shelf import View
+from recollect.stores.sqlite.shelf import FIELDS
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.stores.sqlite.view import View
 from recollect.testing import NOW
 from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, candidates, ids, put, seen
 
@@ -35,7 +36,7 @@ def view(store: SqliteStore, db: apsw.Connection, scope: Scope = SCOPE) -> View:
 
 def recalled(view: View) -> dict[MemoryId, tuple[float, float]]:
     """What may be recalled of it, each with its importance and how often it was served."""
-    mask, _ = view.eligible(NOW)
+    mask, _ = view.eligible(NOW, present=False)
     rows = range(len(view.ids)) if mask is None else mask.nonzero()[0].tolist()
     return {view.ids[row]: (view.column("importance")[row], view.column("served")[row]) for row in rows}
 
@@ -119,8 +120,10 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
     scopes = [Scope.parse(f"acme/{number}") for number in range(4)]
     for scope in scopes:
         put(store, *(a_note(f"{scope} {number}", scope=scope) for number in range(10)))
-    bytes_of_one = 10 * ENCODER.dimensions * 4
-    library = Library(largest=2 * bytes_of_one)
+    with store._readers.reading() as db:
+        of_one = view_of(Library(), db, scopes[0]).shelves[0].nbytes
+    assert of_one > 10 * (ENCODER.dimensions * 4 + 8 * len(FIELDS)), "vectors alone are not all that it takes"
+    library = Library(largest=round(2.5 * of_one))
     for scope in [*scopes, scopes[2], scopes[0]]:
         with store._readers.reading() as db:
             found, _ = library.view(db, Probe(scope=scope, at=NOW), 1)

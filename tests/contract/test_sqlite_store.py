@@ -44,14 +44,8 @@ class TestWithHardlyAnyCache(StoreContract):
         store.close()
 
 
-class TestWrittenThroughAnotherStore(StoreContract):
+class TestWrittenThroughAnotherStore(TestOnDisk):
     """Two stores on one file: what one writes, the other reads."""
-
-    @pytest.fixture
-    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore(tmp_path / "memories.db", clock)
-        yield store
-        store.close()
 
     @pytest.fixture
     def writer(self, store: Store, clock: Clock, tmp_path: Path) -> Iterator[Store]:
@@ -67,16 +61,10 @@ def other_process() -> Iterator[OtherProcess]:
     process.end()
 
 
-class TestWrittenByAnotherProcess(StoreContract):
+class TestWrittenByAnotherProcess(TestOnDisk):
     """What another process writes, this one reads."""
 
     ELSEWHERE = 1_000  # each is a call to the other process
-
-    @pytest.fixture
-    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore(tmp_path / "memories.db", clock)
-        yield store
-        store.close()
 
     @pytest.fixture
     def writer(self, store: Store, clock: Clock, tmp_path: Path, other_process: OtherProcess) -> Iterator[OtherStore]:

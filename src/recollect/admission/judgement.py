@@ -29,7 +29,7 @@ Judgement = Admit | Revise | Echo
 
 
 def judge(proposed: Memory, *, topic: Memory | None, twin: Memory | None) -> Judgement:
-    """What becomes of what is proposed: its topic comes before its words.
+    """What becomes of what is proposed: its topic comes before its words, and a twin is of no other topic.
 
     What was observed before a topic's present text is no news to it. The same words again are an echo, unless they
     come with something that the memory does not have yet.

@@ -9,6 +9,9 @@ from recollect.cli import options, output
 from recollect.cli.bars import bar
 from recollect.cli.files import whole
 from recollect.cli.place import Place, place
+from recollect.errors import InvalidInput
+from recollect.model import limits
+from recollect.model.wording import printable
 from recollect.render import text, wire
 
 
@@ -24,9 +27,11 @@ def backup(place: Place, file: Path, force: bool) -> None:
     \b
     recollect backup agent-backup.db && recollect verify agent-backup.db
     """
+    if not limits.can_be_kept(str(file)):
+        raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
     with place.there() as engine, whole(file, store=place.target, force=force) as path, bar("copying") as show:
         engine.backup(path, progress=show)
-    output.talk(f"copied; `recollect verify {text.printable(str(file))}` checks it")
+    output.talk(f"copied; `recollect verify {printable(str(file))}` checks it")
 
 
 @click.command(short_help="Restore a backup to one side, and check all of it.")

@@ -6,6 +6,7 @@ import click
 
 from recollect.cli import options, output
 from recollect.cli.place import Place, place
+from recollect.model.memory import Kind
 from recollect.model.scope import Scope
 
 memory_id = click.argument("id")
@@ -15,7 +16,7 @@ memory_id = click.argument("id")
 @memory_id
 @click.argument("text")
 @options.scope
-@click.option("--kind", type=options.KINDS, metavar="KIND", help="Another kind.")
+@options.choice(Kind, "--kind", help="Another kind.")
 @click.option("--title", help="Another title.")
 @click.option("--tag", "tags", multiple=True, help="A tag; those given replace the former ones.")
 @options.share("--importance", "How much it matters; it never falls.")

@@ -9,6 +9,7 @@ from recollect.cli.place import Place, place
 from recollect.engine.engine import Engine
 from recollect.model.erasure import Erasure
 from recollect.model.scope import Scope
+from recollect.model.wording import counted, printable
 from recollect.render import text, wire
 
 
@@ -65,11 +66,9 @@ def _question(engine: Engine, scope: Scope, id: str | None, source: str | None) 
         what = text.quoted(engine.get(id, scope=scope))
         return f"Erase for good {what}, and all that was derived from it?"
     if source is not None:
-        return (
-            f"Erase for good all that came to {scope} from {text.printable(source)}, and all that was derived from it?"
-        )
-    memories = engine.stats(scope=scope, below=False).memories
-    return f"Erase for good everything in {scope}, {memories} memories and the contexts made for it?"
+        return f"Erase for good all that came to {scope} from {printable(source)}, and all that was derived from it?"
+    memories = counted(engine.stats(scope=scope, below=False).memories, "memory", "memories")
+    return f"Erase for good everything in {scope}, {memories} and the contexts made for it?"
 
 
 def _print(erasure: Erasure, *, as_json: bool) -> None:

@@ -1,19 +1,15 @@
 """Files that commands write: whole under their name, or not there."""
 
 import os
-import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.errors import Conflict, InvalidInput, RecollectError
+from recollect.files import give_name, unfinished, unmerged
 
 BESIDE = ("-wal", "-shm", "-journal", "-queue")
 """How the names of the files end that a store has beside it."""
-
-UNMERGED = ("-wal", "-journal")
-"""Those of them that SQLite takes for the newest part of whatever file has the name without the end."""
 
 
 @contextmanager
@@ -25,15 +21,11 @@ def whole(named: Path, *, store: str, force: bool) -> Iterator[Path]:
     try:
         target = Path(os.path.realpath(named))
         _refuse(named, target, Path(store), force=force)
-        with tempfile.TemporaryDirectory(prefix=".recollect-", suffix=".unfinished", dir=target.parent) as folder:
-            unfinished = Path(folder) / target.name
-            yield unfinished
-            unfinished.chmod(_mode(Path(store)))
-            if force:
-                unfinished.replace(target)
-            else:
-                _give_name(unfinished, target)
-        _keep(target.parent)
+        with unfinished(target.parent) as folder:
+            made = folder / target.name
+            yield made
+            made.chmod(_mode(Path(store)))
+            _give_name(made, target, force=force)
     except OSError as error:
         remedy = "check its folder and the room in it"
         raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
@@ -46,7 +38,7 @@ def _refuse(named: Path, target: Path, store: Path, *, force: bool) -> None:
         raise InvalidInput(f"{str(named)!r} is no file; name one")
     if target.exists() and not force:
         raise _is_there(named)
-    used = next((one for one in _ending(target, UNMERGED) if one.exists()), None)
+    used = unmerged(target)
     if used is not None:
         raise Conflict(f"{str(named)!r} is a store in use, which has {used.name} beside it; name another file")
 
@@ -69,24 +61,8 @@ def _mode(store: Path) -> int:
     return store.stat().st_mode & 0o666 if store.exists() else 0o600
 
 
-def _give_name(unfinished: Path, target: Path) -> None:
-    """Give the file its name in one step, unless somebody else was quicker."""
+def _give_name(made: Path, target: Path, *, force: bool) -> None:
     try:
-        os.link(unfinished, target)
-    except FileExistsError as error:
+        give_name(made, target, replacing=force)
+    except FileExistsError as error:  # somebody else was quicker
         raise _is_there(target) from error
-    except OSError as error:  # some file systems have no links
-        if target.exists():
-            raise _is_there(target) from error
-        unfinished.replace(target)
-
-
-def _keep(folder: Path) -> None:
-    """Have the new name on the disk."""
-    if sys.platform == "win32":  # where a folder cannot be opened
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

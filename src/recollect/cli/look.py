@@ -43,11 +43,10 @@ def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
 @click.command("list", short_help="List the memories of a scope.")
 @options.scope
 @click.option("--below", is_flag=True, help="Those of the scopes below too.")
-@click.option(
+@options.choice(
+    Status,
     "--status",
     "statuses",
-    type=click.Choice([status.value for status in Status]),
-    metavar="STATUS",
     multiple=True,
     default=[Status.ACTIVE.value],
     show_default=True,
@@ -55,13 +54,13 @@ def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
 )
 @options.as_json
 @place
-def listed(place: Place, scope: Scope, below: bool, statuses: tuple[str, ...], as_json: bool) -> None:
-    """List the memories of a scope in the order of their ids, which is that of their making.
+def listed(place: Place, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
+    """List the memories of a scope, sorted by id: ids that were made here sort by the time they were made.
 
     In a pipe there is one line a memory: id, scope, kind, date, marks and text, between tabs.
     """
     with place.there() as engine:
-        memories = engine.memories(scope=scope, below=below, statuses=[Status(status) for status in statuses])
+        memories = engine.memories(scope=scope, below=below, statuses=statuses)
     if as_json:
         output.data({"scope": str(scope), "memories": [wire.memory(memory) for memory in memories]})
     else:

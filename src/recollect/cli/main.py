@@ -27,7 +27,7 @@ from recollect.cli.stats import stats
 from recollect.cli.transfer import export, import_
 from recollect.cli.why import why
 from recollect.errors import InvalidInput, NotFound, RecollectError, SignalMissing
-from recollect.render.text import printable
+from recollect.model.wording import printable
 from recollect.version import __version__
 
 EXIT_CODES: Mapping[type[RecollectError], int] = {

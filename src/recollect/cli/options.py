@@ -4,6 +4,8 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -11,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import limits
-from recollect.model.memory import Kind
+from recollect.model.memory import Kind, named
 from recollect.model.scope import Scope, a_scope
 from recollect.ranking.lines import read_moment
 from recollect.ranking.profiles import BUILT_IN
@@ -21,12 +23,39 @@ F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 STDIN = "-"
 """What is typed in place of a text that comes from standard input."""
 
-KINDS = click.Choice([kind.value for kind in Kind])
-
 
 def moment(name: str, help: str) -> Callable[[F], F]:
     """An option that is a moment, with its offset."""
     return click.option(name, metavar="ISO", callback=_moment, help=help)
+
+
+def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Callable[[F], F]:
+    """An option that names one of a closed list; what is none of them is refused with the nearest known one."""
+    return click.option(
+        *names,
+        callback=partial(_choice, choices),
+        shell_complete=partial(_offered, choices),
+        help=help,
+        **{"metavar": choices.__name__.upper(), **more},
+    )
+
+
+def asked(profile_default: str) -> Callable[[F], F]:
+    """What every question takes, named as the engine names it: whose memory, ranked how, for when, which kinds."""
+    options = (
+        scope,
+        profile(profile_default),
+        moment("--as-of", "The moment to answer for; the present if not given."),
+        moment("--known-at", "Answer from what the store knew then."),
+        kinds,
+    )
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def share(name: str, help: str) -> Callable[[F], F]:
@@ -83,6 +112,17 @@ def _moment(_: click.Context, param: click.Parameter, value: str | None) -> date
     return None if value is None else read_moment(param.opts[0], value)
 
 
+def _choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:
+    """The one that is named, or all of several; `None` if nothing is said."""
+    if isinstance(value, tuple):
+        return tuple(named(param.opts[0], one, choices) for one in value) or None
+    return None if value is None else named(param.opts[0], value, choices)
+
+
+def _offered(choices: type[StrEnum], _: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [one.value for one in choices if one.value.startswith(incomplete)]
+
+
 def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, Any] | None:
     if value is None:
         return None
@@ -112,4 +152,4 @@ tokens = click.option(
     show_default=True,
     help="The budget of the whole context.",
 )
-kinds = click.option("--kind", "kinds", type=KINDS, metavar="KIND", multiple=True, help="Only this kind; repeatable.")
+kinds = choice(Kind, "--kind", "kinds", help="Only this kind; may be repeated.", multiple=True)

@@ -13,13 +13,8 @@ from recollect.model.memory import Kind, Provenance
 @click.command(short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
 @click.argument("text")
 @options.scope
-@click.option(
-    "--kind",
-    type=options.KINDS,
-    metavar="KIND",
-    default=Kind.OBSERVATION.value,
-    show_default=True,
-    help="What sort of memory it is.",
+@options.choice(
+    Kind, "--kind", help="What sort of memory it is; if not given, what its topic is, or else an observation."
 )
 @click.option("--title", help="A short title.")
 @click.option("--topic-key", metavar="KEY", help="What it is about: the next one with this key revises it.")
@@ -33,9 +28,9 @@ from recollect.model.memory import Kind, Provenance
 @options.moment("--at", "When it was observed; now if not given.")
 @options.moment("--valid-from", "Since when it holds.")
 @options.moment("--valid-until", "Until when it holds.")
-@click.option(
+@options.choice(
+    Provenance,
     "--provenance",
-    type=click.Choice([one.value for one in Provenance]),
     metavar="CLASS",
     default=Provenance.MODEL_INFERENCE.value,
     show_default=True,

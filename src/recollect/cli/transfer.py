@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -66,7 +67,8 @@ def import_(place: Place, file: IO[bytes], as_json: bool) -> None:
     if file.isatty():
         click.echo("reading an export; Ctrl-D ends it", err=True)
     with _lines(file) as lines:
-        encoder = None if place.exists else transfer.check(lines).encoder  # so that what is refused makes no store
+        # before a store is made, so that what is refused makes none
+        encoder = None if place.exists else transfer.check(lines, datetime.now(UTC)).encoder
         with place.made(encoder) as engine, bar("importing") as show:
             imported = engine.import_(lines, progress=show)
     if as_json:
@@ -114,7 +116,7 @@ def _lines(file: IO[bytes]) -> Iterator[Lines]:
 
 def _read(file: IO[bytes]) -> Iterator[bytes]:
     try:
-        yield from iter(file.readline, b"")  # the file itself would be closed when a reading is given up
+        yield from transfer.read_lines(file.readline)  # the file itself would be closed when a reading is given up
     except OSError as error:
         raise InvalidInput(f"the export cannot be read: {error.strerror or error}") from error
 

@@ -1,6 +1,5 @@
 """The place: SQLite, the store, the model it needs, and the folder it lies in."""
 
-import os
 import shutil
 import tempfile
 import threading
@@ -18,7 +17,7 @@ from recollect.model.encoder import Encoder
 from recollect.providers import choose
 from recollect.stores.sqlite.connection import usable
 from recollect.stores.sqlite.descriptors import files_of, size
-from recollect.stores.sqlite.glance import Glance, glance
+from recollect.stores.sqlite.stats import Glance, glance
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
 from recollect.wiring import IN_MEMORY, named_embedder, refuse_address
 
@@ -60,7 +59,7 @@ def checks(target: str, settings: Settings) -> Iterator[Check]:
         yield told("store", error)
         return
     yield from _store(path, settings)
-    writable = _folder(path.parent)
+    writable = _folder(path)
     yield writable
     if writable.finding is Finding.OK:
         yield _line(path.parent)
@@ -83,8 +82,12 @@ def _store(path: Path, settings: Settings) -> Iterator[Check]:
 
 
 def _file(path: Path, seen: Glance) -> Check:
-    if not os.access(path, os.W_OK):
-        return problem("store", f"{path} may only be read", "check who may write to the file")
+    if seen.read_only and seen.schema < seen.latest:
+        remedy = "let somebody open it who may write to it"
+        return problem("store", f"{path} may only be read, but has to be brought up to schema {seen.latest}", remedy)
+    if seen.read_only:
+        remedy = "check who may write to the file and its folder, if anything is to be remembered"
+        return warning("store", f"{path} may only be read, and can be", remedy)
     if seen.schema == 0:
         return ok("store", f"{path} is empty, the first memory makes it a store")
     older = f", brought up to {seen.latest} when it is next opened" if seen.schema < seen.latest else ""
@@ -127,12 +130,15 @@ def unfinished(seen: Glance) -> Iterator[Check]:
         yield warning("re-embedding", "vectors of a former model are still to be removed", remedy)
 
 
-def _folder(folder: Path) -> Check:
+def _folder(path: Path) -> Check:
+    """Whether the folder can be written; where there is a store, it can be read without that."""
+    found = warning if path.exists() else problem
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return ok("folder", f"{folder} can be written")
+        with tempfile.TemporaryFile(dir=path.parent):
+            return ok("folder", f"{path.parent} can be written")
     except OSError as error:
-        return problem("folder", f"{folder} cannot be written ({error.strerror})", "check who may write to the folder")
+        seen = f"{path.parent} cannot be written ({error.strerror})"
+        return found("folder", seen, "check who may write to the folder")
 
 
 def _line(folder: Path) -> Check:

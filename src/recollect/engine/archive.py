@@ -1,15 +1,15 @@
 """Archive: the lines of an export, and the values they stand for."""
 
 import base64
-import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import datetime
 from enum import Enum
 from typing import Any, get_args
 
-from recollect.errors import FieldError, InvalidInput, show
+from recollect.errors import FieldError, InvalidInput, remedy, show
 from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
 from recollect.model.encoder import Encoder
@@ -32,6 +32,13 @@ _STATE = [one.name for one in fields(Memory) if one.name not in _APART]
 _MOMENTS = {"created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"}
 _LISTS = {"tags", "evidence", "derived_from"}
 _VERDICTS: Mapping[str, Any] = {one.__name__: one for one in get_args(Verdict)}
+_HEADER = {"format", "number", "encoder", "analyser", "scope", "memories", "contexts", "until"}
+_MEMORY = {"memory", "scope", "contents", "versions", "uses", "votes", "keys"}
+_END = {"lines", "sha256"}
+
+
+def _names(kind: Any) -> list[str]:
+    return [one.name for one in fields(kind)]
 
 
 def line(value: object) -> str:
@@ -44,9 +51,9 @@ def parsed(text: str, number: int) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"line {number}: this is no JSON ({error}); the file was cut or changed") from error
+        raise FieldError(f"this is no JSON ({error}); the file was cut or changed", line=number) from error
     if not isinstance(value, dict):
-        raise InvalidInput(f"line {number}: {show(value)} is no line of an export")
+        raise FieldError(f"{show(value)} is no line of an export", line=number)
     return value
 
 
@@ -71,24 +78,29 @@ def read_header(text: str) -> Inventory:
     """What the first line says; refused if it is of something else, or of a newer program."""
     value = parsed(text, 1)
     if value.get("format") != FORMAT:
-        raise InvalidInput(f"line 1: this is no export of recollect; its first line has no format {FORMAT!r}")
+        raise FieldError(f"this is no export of recollect; its first line has no format {FORMAT!r}", line=1)
     number = value.get("number")
     if number != NUMBER:
-        raise InvalidInput(
-            f"line 1: an export of format number {show(number)}; this program reads {NUMBER}, so upgrade recollect"
-        )
-    try:
-        encoder, scope = value["encoder"], value["scope"]
-        return Inventory(
-            encoder=None if encoder is None else Encoder(encoder["name"], encoder["dimensions"]),
-            analyser=limits.a_text("analyser", value["analyser"]),
-            scope=None if scope is None else Scope.parse(scope),
-            memories=limits.a_count("memories", value["memories"]),
-            contexts=limits.a_count("contexts", value["contexts"]),
-            until=_maybe_moment(value["until"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(f"line 1: the header cannot be read ({error!r}); the file was changed") from error
+        told = f"an export of format number {show(number)}; this program reads {NUMBER}, so upgrade recollect"
+        raise FieldError(told, line=1)
+    with _at_line(1):
+        return _read_inventory(value)
+
+
+def _read_inventory(value: Mapping[str, Any]) -> Inventory:
+    given = _fields(value, _HEADER)
+    encoder, scope = given["encoder"], given["scope"]
+    memories = limits.a_count("memories", given["memories"])
+    if memories and encoder is None:
+        raise FieldError("memories without a model that their vectors come from", field="encoder")
+    return Inventory(
+        encoder=None if encoder is None else Encoder(**_fields(encoder, _names(Encoder))),
+        analyser=limits.an_id("analyser", given["analyser"]),
+        scope=None if scope is None else Scope.parse(scope),
+        memories=memories,
+        contexts=limits.a_count("contexts", given["contexts"]),
+        until=_maybe_moment("until", given["until"]),
+    )
 
 
 def item_line(item: Item) -> str:
@@ -98,14 +110,51 @@ def item_line(item: Item) -> str:
 
 def read_item(value: Mapping[str, Any], number: int, dimensions: int) -> Item:
     """The memory or the context of a line; refused, with its number, where it cannot be."""
-    try:
+    with _at_line(number):
         if "context" in value:
-            return _read_context(value["context"])
-        return _read_memory(value, dimensions)
+            return _read_context(_fields(value, {"context"})["context"])
+        return _read_memory(_fields(value, _MEMORY), dimensions)
+
+
+def read_end(value: Mapping[str, Any], number: int) -> str:
+    """The sum that the last line has; refused if it counts other lines than there are before it."""
+    with _at_line(number):
+        given = _fields(value, _END)
+        if limits.a_count("lines", given["lines"]) != number - 1:
+            raise FieldError(f"{given['lines']} lines are said to be before this one, so some are missing or added")
+        return limits.a_text("sha256", given["sha256"])
+
+
+@contextmanager
+def _at_line(number: int) -> Iterator[None]:
+    """Whatever cannot be read inside is refused with the number of the line."""
+    try:
+        yield
     except FieldError as error:
         raise error.at_line(number) from error
-    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"line {number}: this cannot be read ({error!r}); the file was changed") from error
+    except InvalidInput as error:
+        raise FieldError(str(error), line=number) from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise FieldError(f"this cannot be read ({error!r}); the file was changed", line=number) from error
+
+
+def _fields(value: Any, names: Collection[str]) -> dict[str, Any]:
+    """The mapping as it is; refused if it has not just these fields."""
+    if not isinstance(value, dict):
+        raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
+    odd = next((name for name in value if name not in names), None)
+    if odd is not None:
+        raise FieldError("there is no such field here; the export is of a newer recollect, or was changed", field=odd)
+    missing = next((name for name in sorted(names) if name not in value), None)
+    if missing is not None:
+        raise FieldError("is missing; the file was changed", field=missing)
+    return value
+
+
+def _list(field: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise FieldError(f"{show(value)} is no list", field=field)
+    return value
 
 
 def _memory(saved: Saved) -> dict[str, Any]:
@@ -125,37 +174,62 @@ def _memory(saved: Saved) -> dict[str, Any]:
 
 
 def _read_memory(value: Mapping[str, Any], dimensions: int) -> Saved:
-    id, scope = MemoryId(value["memory"]), Scope.parse(value["scope"])
-    contents = tuple(_read_content(one, dimensions) for one in value["contents"])
-    versions = tuple(_read_version(one, id, scope, contents) for one in value["versions"])
+    id, scope = MemoryId(limits.an_id("memory", value["memory"])), Scope.parse(value["scope"])
+    contents = tuple(_read_content(one, dimensions) for one in _list("contents", value["contents"]))
+    versions = tuple(_read_version(one, id, scope, contents) for one in _list("versions", value["versions"]))
     _refuse_broken_chain([memory for memory, _ in versions])
-    return Saved(
-        contents=contents,
-        versions=versions,
-        uses=tuple(
-            SavedUse(Use(use), _moment("at", at), context, _a_commit(commit), _moment("recorded_at", recorded_at))
-            for use, at, context, commit, recorded_at in value["uses"]
-        ),
-        votes=tuple(
-            SavedVote(
-                Vote(context=context, memory=id, by=by, use=Use(use), at=_moment("at", at)),
-                _a_commit(commit),
-                _moment("recorded_at", recorded_at),
-            )
-            for context, by, use, at, commit, recorded_at in value["votes"]
-        ),
-        keys=tuple(
-            Kept(
-                scope=scope,
-                key=limits.an_id("key", key),
-                body=body,
-                memory=id,
-                verdict=_VERDICTS[verdict](**given),
-                at=_moment("at", at),
-            )
-            for key, body, verdict, given, at in value["keys"]
-        ),
+    if {place for _, place in versions} != set(range(len(contents))):
+        raise FieldError("one of them is of no version", field="contents")
+    uses = tuple(_read_use(one) for one in _list("uses", value["uses"]))
+    votes = tuple(_read_vote(one, id) for one in _list("votes", value["votes"]))
+    for name, log in (("uses", uses), ("votes", votes)):
+        commits = [one.commit for one in log]
+        if commits != sorted(commits):
+            raise FieldError("follow each other in the order of their commits", field=name)
+    keys = tuple(_read_key(one, id, scope) for one in _list("keys", value["keys"]))
+    return Saved(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
+
+
+def _read_use(value: Any) -> SavedUse:
+    use, at, context, commit, recorded_at = _list("uses", value)
+    context = None if context is None else limits.an_id("context", context)
+    said = _a_use(use, {Use.SERVED, Use.ECHOED})
+    return SavedUse(said, _moment("at", at), context, _a_commit(commit), _moment("recorded_at", recorded_at))
+
+
+def _read_vote(value: Any, id: MemoryId) -> SavedVote:
+    context, by, use, at, commit, recorded_at = _list("votes", value)
+    vote = Vote(
+        context=limits.an_id("context", context),
+        memory=id,
+        by=_a_principal(by),
+        use=_a_use(use, {Use.HELPED, Use.MISLED}),
+        at=_moment("at", at),
     )
+    return SavedVote(vote, _a_commit(commit), _moment("recorded_at", recorded_at))
+
+
+def _read_key(value: Any, id: MemoryId, scope: Scope) -> Kept:
+    key, body, verdict, given, at = _list("keys", value)
+    if verdict not in _VERDICTS:
+        raise FieldError(f"{show(verdict)} is no verdict; {remedy(str(verdict), _VERDICTS)}", field="verdict")
+    return Kept(
+        scope=scope,
+        key=limits.an_id("key", key),
+        body=limits.a_line("body", body),
+        memory=id,
+        verdict=_read_verdict(_VERDICTS[verdict], given),
+        at=_moment("at", at),
+    )
+
+
+def _read_verdict(kind: Any, value: Any) -> Verdict:
+    given = _fields(value, _names(kind))
+    checks: Mapping[str, Callable[[str, Any], object]] = {
+        one.name: limits.a_count if one.type is int else limits.an_id for one in fields(kind)
+    }
+    found: Verdict = kind(**{name: check(name, given[name]) for name, check in checks.items()})
+    return found
 
 
 def _content(content: Content) -> dict[str, Any]:
@@ -167,17 +241,20 @@ def _content(content: Content) -> dict[str, Any]:
     }
 
 
-def _read_content(value: Mapping[str, Any], dimensions: int) -> Content:
-    vector = value["vector"]
-    return Content(value["title"], value["text"], None if vector is None else _read_vector(vector, dimensions))
+def _read_content(value: Any, dimensions: int) -> Content:
+    given = _fields(value, _names(Content))
+    if given["vector"] is None:
+        remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
+        raise FieldError(f"a text has none; {remedy}", field="vector")
+    return Content(given["title"], given["text"], _read_vector(given["vector"], dimensions))
 
 
 def _read_vector(text: str, dimensions: int) -> bytes:
     import numpy as np
 
     try:
-        found = base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+        found = base64.b64decode(limits.a_text("vector", text), validate=True)
+    except ValueError as error:
         raise FieldError(f"{show(text)} is not base64", field="vector") from error
     if len(found) != 4 * dimensions:
         raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field="vector")
@@ -201,25 +278,27 @@ def _is_absent(value: Any) -> bool:
 def _read_version(
     value: Mapping[str, Any], id: MemoryId, scope: Scope, contents: Sequence[Content]
 ) -> tuple[Memory, int]:
-    given = dict(value)
+    given = dict(_fields(value, {*value} & {*_STATE} | {"content", *_CHOICES}))
     place = limits.a_count("content", given.pop("content"))
-    odd = next((name for name in given if name not in _STATE), None)
-    if odd is not None:
-        raise FieldError("a memory has no such field; the export is of a newer recollect", field=odd)
+    absent = next((name for name, one in given.items() if one is None), None)
+    if absent is not None:
+        raise FieldError("is null; leave it out", field=absent)
     for name in _MOMENTS & given.keys():
         given[name] = _moment(name, given[name])
     for name in _LISTS & given.keys():
-        given[name] = tuple(given[name])
+        given[name] = tuple(_list(name, given[name]))
     for name, choices in _CHOICES.items():
         given[name] = named(name, given[name], choices)
     content = contents[place]
-    return Memory(id=id, scope=scope, title=content.title, text=content.text, **given), place
+    memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
+    if memory.title != content.title:
+        raise FieldError(f"{show(content.title)} is no title", field="title")
+    return memory, place
 
 
 def _refuse_broken_chain(versions: Sequence[Memory]) -> None:
     commits = [_a_commit(one.commit) for one in versions]
-    moments = [one.recorded_at for one in versions if one.recorded_at is not None]
-    if not versions or len(moments) < len(versions) or commits != sorted(commits) or moments != sorted(moments):
+    if not versions or commits != sorted(commits) or any(one.recorded_at is None for one in versions):
         raise FieldError("the versions of a memory follow each other, the oldest first", field="versions")
 
 
@@ -228,17 +307,42 @@ def _context(trace: Trace) -> dict[str, Any]:
     return {"context": {name: _plain(value) for name, value in values.items()}}
 
 
-def _read_context(value: Mapping[str, Any]) -> Trace:
-    given = dict(value)
-    limits.an_id("context", given["id"])
-    given["scope"] = Scope.parse(given["scope"])
-    for name in ("made_at", "at"):
-        given[name] = _moment(name, given[name])
-    given["known_at"] = _maybe_moment(given["known_at"])
-    given["question"], given["kinds"] = tuple(given["question"]), tuple(given["kinds"])
-    given["packed"] = tuple(Placed(**one) for one in given["packed"])
-    given["omitted"] = tuple(Passed(**one) for one in given["omitted"])
-    return Trace(**given)
+def _read_context(value: Any) -> Trace:
+    given = _fields(value, _names(Trace))
+    texts = {name: limits.a_clean_text(name, given[name]) for name in ("profile", "version", "formula", "marker")}
+    counts = {name: limits.a_count(name, given[name]) for name in ("tokens", "budget", "depth")}
+    plain: dict[str, Any] = {**texts, **counts}
+    return Trace(
+        id=limits.an_id("context", given["id"]),
+        scope=Scope.parse(given["scope"]),
+        made_at=_moment("made_at", given["made_at"]),
+        at=_moment("at", given["at"]),
+        commit=_a_commit(given["commit"], least=0),
+        known_at=_maybe_moment("known_at", given["known_at"]),
+        question=tuple(limits.a_content("question", turn) for turn in _list("question", given["question"])),
+        kinds=tuple(named("kinds", kind, Kind).value for kind in _list("kinds", given["kinds"])),
+        packed=tuple(_read_placed(one) for one in _list("packed", given["packed"])),
+        omitted=tuple(_read_passed(one) for one in _list("omitted", given["omitted"])),
+        excluded=_read_counts(given["excluded"]),
+        **plain,
+    )
+
+
+def _read_placed(value: Any) -> Placed:
+    given = _fields(value, _names(Placed))
+    return Placed(MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"]))
+
+
+def _read_passed(value: Any) -> Passed:
+    given = _fields(value, _names(Passed))
+    id, score = MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"])
+    return Passed(id, score, limits.a_line("reason", given["reason"]), limits.a_count("cost", given["cost"]))
+
+
+def _read_counts(value: Any) -> Mapping[str, int]:
+    if not isinstance(value, dict):
+        raise FieldError(f"{show(value)} is no mapping", field="excluded")
+    return {limits.a_line("excluded", name): limits.a_count("excluded", count) for name, count in value.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -265,11 +369,24 @@ def _moment(field: str, text: str) -> datetime:
     return limits.a_moment(field, datetime.fromisoformat(text))
 
 
-def _maybe_moment(text: str | None) -> datetime | None:
-    return None if text is None else _moment("until", text)
+def _maybe_moment(field: str, text: str | None) -> datetime | None:
+    return None if text is None else _moment(field, text)
 
 
-def _a_commit(value: Any) -> int:
-    if limits.a_count("commit", value) < 1:
-        raise FieldError("0 is no number of a commit", field="commit")
+def _a_commit(value: Any, *, least: int = 1) -> int:
+    if not least <= limits.a_count("commit", value) <= limits.LARGEST_COMMIT:
+        raise FieldError(f"{show(value)} is no number of a commit", field="commit")
     return int(value)
+
+
+def _a_use(value: Any, allowed: Collection[Use]) -> Use:
+    use = named("use", value, Use)
+    if use not in allowed:
+        raise FieldError(f"{show(value)} is not {' or '.join(sorted(allowed))}", field="use")
+    return use
+
+
+def _a_principal(value: Any) -> str:
+    """Who voted: a name, or a scope, which may be longer."""
+    long = isinstance(value, str) and len(value) > limits.LONGEST_ID
+    return str(Scope.parse(value)) if long else limits.an_id("by", value)

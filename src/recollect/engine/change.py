@@ -1,17 +1,22 @@
 """Change: a memory gets a new text, or another standing; what it was stays in its history."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from recollect.admission.salience import salience
 from recollect.engine.world import World, not_later
-from recollect.errors import Conflict, FieldError, NotFound, show
+from recollect.errors import FieldError, NotFound, show
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
 from recollect.model.verdict import Changed, Receipt, Unchanged, Updated
 from recollect.ports import Writing
+
+if TYPE_CHECKING:
+    from recollect.model.probe import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +25,7 @@ class Revision:
 
     text: str
     title: str | None = None
-    kind: Kind | str | None = None
+    kind: Kind | None = None
     tags: tuple[str, ...] | None = None
     importance: float | None = None
     confidence: float | None = None
@@ -30,33 +35,62 @@ class Revision:
     metadata: dict[str, Any] | None = None
     vector: tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        limits.a_content("text", self.text)
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, check(name, value))
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "kind": partial(named, choices=Kind),
+    "tags": limits.several,
+    "importance": limits.a_share,
+    "at": limits.a_moment,
+    "vector": limits.a_vector,
+}
+"""What is looked at before the memory is there that looks at the rest."""
+
 
 def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
-    from recollect.evidence.similarity import direction
-
     now = world.now()
-    at = not_later("at", revision.at, now)
-    limits.a_content("text", revision.text)
+    not_later("at", revision.at, now)
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
-    former = _visible(world, scope, id)
-    if revision.vector is None:
-        vector = world.embed([_revised(former, revision, at).searched_text], "memory")[0]
-    else:
-        vector = direction(revision.vector)
+    receipt = None
+    while receipt is None:
+        receipt = _revise(world, scope, visible(world, scope, id), revision, now)
+    return receipt
 
-    def change(writing: Writing) -> Receipt:
+
+def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
+    """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
+    embedded = _revised(seen, revision, now).searched_text
+    vector = _direction(world, revision, None if embedded == seen.searched_text else embedded)
+
+    def change(writing: Writing) -> Receipt | None:
         writing.adopt(world.encoder)
-        former = _own(writing, scope, id)
-        revised = _revised(former, revision, at)
-        if revised.changed(updated_at=former.updated_at, observed_at=former.observed_at) == former:
+        former = _own(writing, scope, seen.id)
+        revised = _revised(former, revision, now)
+        if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
-        _refuse_twin(writing, revised)
-        kept = writing.put(revised.changed(revisions=former.revisions + 1), vector)
+        if revision.vector is None and (former.searched_text, revised.searched_text) != (seen.searched_text, embedded):
+            return None
+        kept = writing.put(revised, vector)
         return Receipt(kept.id, Updated(kept.revisions), kept)
 
     return world.store.write(change)
+
+
+def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
+    """The direction that is given, or that of the text; none if there is no other text."""
+    from recollect.evidence.similarity import direction
+
+    if revision.vector is not None:
+        return direction(revision.vector)
+    return None if text is None else world.embed([text], "memory")[0]
 
 
 def set_status(world: World, scope: Scope, id: str, status: Status) -> Receipt:
@@ -66,9 +100,7 @@ def set_status(world: World, scope: Scope, id: str, status: Status) -> Receipt:
         former = _own(writing, scope, id)
         if former.status is status:
             return Receipt(former.id, Unchanged(), former)
-        changed = former.changed(status=status)
-        _refuse_twin(writing, changed)
-        kept = writing.put(changed, None)
+        kept = writing.put(former.changed(status=status), None)
         return Receipt(kept.id, Changed(status.value), kept)
 
     return world.store.write(change)
@@ -88,47 +120,76 @@ def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
     return world.store.write(change)
 
 
+def next_version(
+    former: Memory, text: str, at: datetime, *, kind: Kind | None, importance: float | None, **said: Any
+) -> Memory:
+    """The memory with a text that was observed at that moment, and with what is said beside it.
+
+    Without a kind it keeps its own. Its importance never falls; how much it stands out is judged by what it is then.
+    What is only said again, and of an earlier moment, does not date it back.
+    """
+    importances = [one for one in (former.importance, importance) if one is not None]
+    kind = kind or former.kind
+    at = max(at, known_since(former))
+    return former.changed(
+        text=text,
+        kind=kind,
+        importance=max(importances, default=None),
+        salience=salience(text, kind, pinned=said.get("pinned", former.pinned)),
+        observed_at=at,
+        updated_at=at,
+        revisions=former.revisions + 1,
+        **said,
+    )
+
+
+def known_since(memory: Memory) -> datetime:
+    """Since when the memory is known to say what it says."""
+    return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
+
+
+def sought(scope: Scope, id: str) -> MemoryId:
+    """The id of a memory that is looked for; one that no memory can have is not there."""
+    if not limits.can_be_kept(limits.a_text("id", id)):
+        raise not_there(scope, id)
+    return MemoryId(id)
+
+
 def not_there(scope: Scope, id: str) -> NotFound:
     """What is said of an id that is not there; the same whether it is another's or nobody's."""
     return NotFound(f"there is no memory {show(id)} in {scope}")
 
 
-def _visible(world: World, scope: Scope, id: str) -> Memory:
-    found = world.store.get(scope, [MemoryId(id)])
+def visible(world: World, scope: Scope, id: str) -> Memory:
+    """The memory of that id, if the scope may see it."""
+    found = world.store.get(scope, [sought(scope, id)])
     if not found:
         raise not_there(scope, id)
     return found[0]
 
 
 def _own(writing: Writing, scope: Scope, id: str) -> Memory:
-    found = writing.get(scope, MemoryId(id))
+    found = writing.get(scope, sought(scope, id))
     if found is None:
         raise not_there(scope, id)
     return found
 
 
-def _refuse_twin(writing: Writing, memory: Memory) -> None:
-    """Two active memories of a scope never say the same."""
-    twin = writing.twin(memory.scope, memory.hash) if memory.status is Status.ACTIVE else None
-    if twin is not None and twin.id != memory.id:
-        raise Conflict(f"the memory {twin.id!r} says the same already; forget one of the two first")
-
-
-def _revised(former: Memory, revision: Revision, at: datetime) -> Memory:
-    importances = [one for one in (former.importance, revision.importance) if one is not None]
-    kind = former.kind if revision.kind is None else named("kind", revision.kind, Kind)
+def _revised(former: Memory, revision: Revision, now: datetime) -> Memory:
+    since = known_since(former)
+    if revision.at is not None and revision.at < since:
+        known = f"{since.isoformat()}, since when the present text is known"
+        raise FieldError(f"{revision.at.isoformat()} is before {known}; give a later moment, or none", field="at")
     said: dict[str, Any] = {
         name: value
         for name in ("title", "tags", "confidence", "valid_from", "valid_until", "metadata")
         if (value := getattr(revision, name)) is not None
     }
     text = former.text if content_hash(revision.text) == former.hash else revision.text
-    return former.changed(
-        text=text,
-        kind=kind,
-        importance=max(importances, default=None),
-        salience=salience(text, kind, pinned=former.pinned),
-        observed_at=at,
-        updated_at=at,
-        **said,
-    )
+    return next_version(former, text, revision.at or now, kind=revision.kind, importance=revision.importance, **said)
+
+
+def _says_the_same(revised: Memory, former: Memory) -> bool:
+    """Whether nothing is new but that it was said again."""
+    counted = ("observed_at", "updated_at", "revisions", "salience")
+    return revised.changed(**{name: getattr(former, name) for name in counted}) == former

@@ -1,6 +1,5 @@
 """Engine: the use cases bound to a world; what users hold."""
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -14,11 +13,13 @@ from recollect.engine.feedback import feedback
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
 from recollect.engine.world import World
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import FieldError, InvalidInput, RecollectError, show
+from recollect.heirs import Lock
+from recollect.model import limits
 from recollect.model.archive import Imported
 from recollect.model.draft import Draft, read_draft
 from recollect.model.erasure import Erasure
-from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status, named
+from recollect.model.memory import Kind, Memory, Provenance, Status, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Usage
@@ -40,7 +41,7 @@ class Engine:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._closing = threading.Lock()
+        self._closing = Lock()
         self._closed = False
 
     def __repr__(self) -> str:
@@ -53,7 +54,12 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except RecollectError as problem:
+            if error is None:
+                raise
+            error.add_note(f"and then the store could not be closed well: {problem}")
 
     def close(self) -> None:
         """Write what is still to be written, and let go of the store."""
@@ -108,7 +114,8 @@ class Engine:
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, scope: str | Scope | None = None
     ) -> list[Receipt]:
         """Remember all of the drafts, or none; `scope` is for those that name none."""
-        return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in drafts])
+        given = limits.several("drafts", drafts)
+        return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
 
     def search(
         self,
@@ -124,16 +131,9 @@ class Engine:
     ) -> Ranking:
         """The exact best `limit` of all the scope's memories, each with its explanation."""
         world = self._open
+        asked = read_question(query)
         request = recall.read_request(
-            world,
-            world.now(),
-            read_question(query),
-            scope=a_scope(scope),
-            profile=profile,
-            overrides=overrides,
-            as_of=as_of,
-            known_at=known_at,
-            kinds=kinds,
+            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
         )
         return recall.search(world, request, limit)
 
@@ -152,19 +152,11 @@ class Engine:
     ) -> Context:
         """The memories that best answer the question, packed into a budget and rendered for a model."""
         world = self._open
-        now = world.now()
+        asked = read_question(query)
         request = recall.read_request(
-            world,
-            now,
-            read_question(query),
-            scope=a_scope(scope),
-            profile=profile,
-            overrides=overrides,
-            as_of=as_of,
-            known_at=known_at,
-            kinds=kinds,
+            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
         )
-        return recall.recall(world, request, _budget(tokens), depth, now)
+        return recall.recall(world, request, _budget(tokens), depth)
 
     def brief(
         self,
@@ -179,19 +171,10 @@ class Engine:
     ) -> Context:
         """What to know before anyone asks, packed into a budget and rendered for a model."""
         world = self._open
-        now = world.now()
         request = recall.read_request(
-            world,
-            now,
-            None,
-            scope=a_scope(scope),
-            profile=profile,
-            overrides=None,
-            as_of=as_of,
-            known_at=known_at,
-            kinds=kinds,
+            world, None, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds
         )
-        return recall.recall(world, request, _budget(tokens), depth, now)
+        return recall.recall(world, request, _budget(tokens), depth)
 
     def why(
         self,
@@ -203,21 +186,15 @@ class Engine:
         tokens: int | Budget = 1200,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        kinds: Iterable[Kind | str] | None = None,
         depth: int = DEPTH,
         overrides: Document | None = None,
     ) -> Why:
         """At which step the memory stands or falls when the question is recalled, and what would change it."""
         world = self._open
+        asked = read_question(query)
         request = recall.read_request(
-            world,
-            world.now(),
-            read_question(query),
-            scope=a_scope(scope),
-            profile=profile,
-            overrides=overrides,
-            as_of=as_of,
-            known_at=known_at,
-            kinds=None,
+            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
         )
         return inspect.why(world, request, id, _budget(tokens), depth)
 
@@ -231,7 +208,8 @@ class Engine:
         by: str | None = None,
     ) -> None:
         """Say which memories of a context helped and which misled; it moves their usefulness, and only that."""
-        feedback(self._open, context_id, scope=a_scope(scope), helped=_ids(helped), misled=_ids(misled), by=by)
+        votes = {"helped": _ids("helped", helped), "misled": _ids("misled", misled)}
+        feedback(self._open, limits.a_text("context_id", context_id), scope=a_scope(scope), by=by, **votes)
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
         """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,
@@ -261,11 +239,7 @@ class Engine:
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """The memory of that id, if the scope may see it."""
-        whose = a_scope(scope)
-        found = self._open.store.get(whose, [MemoryId(id)])
-        if not found:
-            raise change.not_there(whose, id)
-        return found[0]
+        return change.visible(self._open, a_scope(scope), id)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """What happened to the memory since it was written."""
@@ -277,7 +251,7 @@ class Engine:
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Every version of the memory, the oldest first."""
         whose = a_scope(scope)
-        versions = self._open.store.history(whose, MemoryId(id))
+        versions = self._open.store.history(whose, change.sought(whose, id))
         if not versions:
             raise change.not_there(whose, id)
         return versions
@@ -286,14 +260,16 @@ class Engine:
         self, *, scope: str | Scope, below: bool = False, statuses: Iterable[Status | str] = (Status.ACTIVE,)
     ) -> list[Memory]:
         """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
-        wanted = tuple(named("statuses", status, Status) for status in statuses)
+        wanted = tuple(named("statuses", status, Status) for status in limits.several("statuses", statuses))
+        limits.a_flag("below", below)
         return list(self._open.store.memories(a_scope(scope), below=below, statuses=wanted))
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
-        world = self._open
+        world, whose = self._open, None if scope is None else a_scope(scope)
+        limits.a_flag("below", below)
         world.store.flush()
-        return world.store.stats(None if scope is None else a_scope(scope), below=below)
+        return world.store.stats(whose, below=below)
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
@@ -304,7 +280,7 @@ class Engine:
         world, whose = self._open, a_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.erase_memory(world, whose, id)
+                return erase.erase_memory(world, whose, change.sought(whose, id))
             case None, str(), False:
                 return erase.erase_source(world, whose, source)
             case None, None, True:
@@ -314,6 +290,8 @@ class Engine:
 
     def prove_erased(self, erasure: Erasure) -> Erasure:
         """Look once more for what was erased while somebody else kept the store from being searched to the end."""
+        if not isinstance(erasure, Erasure):
+            raise FieldError(f"{show(erasure)} is no receipt of an erasure; give what `erase` gave", field="erasure")
         return erase.prove_erased(self._open, erasure)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
@@ -324,15 +302,17 @@ class Engine:
         """Take in an export, all of it or nothing. A new store is then what the exported one was; another gets what it
         does not have yet, and an id that says something else here is a `Conflict`.
         """
-        return transfer.import_(self._open, lines, progress or _silence)
+        if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
+            raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
+        return transfer.import_(self._open, lines, _told(progress))
 
     def backup(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
         """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""
-        store, target = self._open.store, Path(path)
+        store, target, told = self._open.store, Path(limits.a_path("path", path)), _told(progress)
         if not isinstance(store, Durable):
             raise InvalidInput("this store has no file to copy; use `export`")
         store.flush()
-        store.backup(target, progress or _silence)
+        store.backup(target, told)
         return target
 
     def flush(self) -> None:
@@ -348,7 +328,9 @@ def _budget(tokens: int | Budget) -> Budget:
     return tokens if isinstance(tokens, Budget) else Budget(tokens)
 
 
-def _ids(given: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise InvalidInput(f"give a list of ids, not the text {given!r}")
-    return tuple(given)
+def _told(progress: Progress | None) -> Progress:
+    return _silence if progress is None else limits.a_callable("progress", progress)
+
+
+def _ids(field: str, given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(limits.a_text(field, one) for one in limits.several(field, given))

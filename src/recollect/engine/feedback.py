@@ -17,7 +17,7 @@ def feedback(
     now = world.now()
     principal = str(scope) if by is None else limits.an_id("by", by)
     world.store.flush()
-    trace = world.store.context(scope, context)
+    trace = world.store.context(scope, context) if limits.can_be_kept(context) else None
     if trace is None:
         raise NotFound(f"there is no context {show(context)} in {scope}")
 

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.engine.change import not_there
+from recollect.engine.change import not_there, sought
 from recollect.engine.recall import Request, find, rank_found, wanted_rows, with_pinned
 from recollect.engine.world import World
+from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier, as_it_was, barrier
-from recollect.model.memory import Memory, MemoryId
+from recollect.model.memory import Memory
 from recollect.packing.budget import Budget
 from recollect.packing.prompt import Prompt
 from recollect.packing.why import why_packed
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> Why:
     """At which step the memory stands or falls when the request is recalled, and what would change it."""
+    limits.a_limit("depth", depth)
+    asked = sought(request.scope, id)
     found = find(world, request)
-    seen = world.store.get(request.scope, [MemoryId(id)], known_at=request.known_at)
+    seen = world.store.get(request.scope, [asked], known_at=request.known_at)
     if not seen:
         raise not_there(request.scope, id)
 
-    then = as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
-    in_the_way = barrier(then, request.at)
+    then = seen[0] if request.present else as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
+    in_the_way = barrier(then, request.at, present=request.present) or _unwanted(then, request)
     if in_the_way is not None:
         return _barred(seen[0], request, in_the_way)
     ranking = with_pinned(rank_found(found, request, depth), found, request)
@@ -42,6 +45,10 @@ def _known(world: World, request: Request, memory: Memory) -> list[Memory]:
     """The versions of the memory that were known when the request says, the oldest first."""
     versions = world.store.history(request.scope, memory.id)
     return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
+
+
+def _unwanted(memory: Memory, request: Request) -> Barrier | None:
+    return None if memory.kind in request.kinds else Barrier.KIND
 
 
 def _ranked(found: "Found", request: Request, memory: Memory, depth: int) -> Why:

@@ -25,7 +25,10 @@ class Question:
 
 
 def read_question(query: str | Sequence[Turn]) -> Question:
-    """The question, from a text or from turns: texts, or mappings with a `text` or `content`."""
+    """The question, from a text or from turns: texts, or messages of a chat with a `text` or `content`.
+
+    Of a message only its text is asked about; one that has none, such as a call of a tool, is no turn.
+    """
     turns = [query] if isinstance(query, str) else _turns(query)
     said = [limits.a_clean_text("query", turn) for turn in turns if turn.strip()]
     if not said:
@@ -36,13 +39,26 @@ def read_question(query: str | Sequence[Turn]) -> Question:
 def _turns(query: Sequence[Turn]) -> list[str]:
     if isinstance(query, bytes | Mapping) or not isinstance(query, Sequence):
         raise FieldError(f"{show(query)} is neither a text nor a list of turns", field="query")
-    return [limits.a_text("query", turn if isinstance(turn, str) else _said(turn)) for turn in query]
+    return [turn if isinstance(turn, str) else _said(turn) for turn in query]
 
 
-def _said(turn: Any) -> Any:
+def _said(turn: Any) -> str:
+    """What a message says; nothing if it has no text."""
     if not isinstance(turn, Mapping):
         raise FieldError(f"{show(turn)} is no turn; give a text, or a mapping with `content`", field="query")
-    found = next((turn[name] for name in ("text", "content") if name in turn), None)
-    if found is None:
+    if not any(name in turn for name in ("text", "content", "role", "type")):
         raise FieldError(f"{show(turn)} has neither `text` nor `content`", field="query")
-    return found
+    content = turn.get("content") if turn.get("text") is None else turn["text"]
+    match content:
+        case None:
+            return ""
+        case list() | tuple():
+            return "\n".join(text for part in content if (text := _text_of(part)))
+        case _:
+            return limits.a_text("query", content)
+
+
+def _text_of(part: Any) -> str:
+    """The text of a part of a message; nothing if it is something else, such as an image."""
+    text = part.get("text") if isinstance(part, Mapping) else part
+    return text if isinstance(text, str) else ""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from recollect.engine.question import Question
 from recollect.engine.world import World, not_later
 from recollect.evidence.analysis import terms
+from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import Kind, Memory, MemoryId, named
-from recollect.model.scope import Scope
+from recollect.model.scope import Scope, a_scope
 from recollect.model.trace import Passed, Placed, Trace
 from recollect.model.usage import Use
 from recollect.packing.budget import Budget
@@ -32,36 +33,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of the engine: whose memory, about what, ranked how, for which moment and as known when."""
+    """What is asked of the engine: when, whose memory, about what, ranked how, for which moment and as known when."""
 
+    made_at: datetime
     scope: Scope
     question: Question | None
     profile: Profile
     at: datetime
+    present: bool
     known_at: datetime | None
     kinds: frozenset[Kind]
 
 
 def read_request(
     world: World,
-    now: datetime,
     question: Question | None,
     *,
-    scope: Scope,
+    scope: str | Scope,
     profile: Profile | str | None,
-    overrides: Document | None,
     as_of: datetime | None,
     known_at: datetime | None,
-    kinds: Iterable[Kind | str] | None,
+    kinds: Iterable[Kind | str] | None = None,
+    overrides: Document | None = None,
 ) -> Request:
-    """The request, refused where it cannot be."""
-    wanted = Kind if kinds is None else [named("kinds", kind, Kind) for kind in kinds]
+    """The request that is made now, about a question or about nothing; refused where it cannot be."""
+    now = world.now()
+    wanted = Kind if kinds is None else [named("kinds", kind, Kind) for kind in limits.several("kinds", kinds)]
     known = None if known_at is None else not_later("known_at", known_at, now)
     return Request(
-        scope=scope,
+        made_at=now,
+        scope=a_scope(scope),
         question=question,
         profile=world.profile(profile, overrides),
         at=not_later("as_of", as_of, known or now),
+        present=as_of is None and known is None,
         known_at=known,
         kinds=frozenset(wanted),
     )
@@ -76,6 +81,7 @@ def find(world: World, request: Request) -> "Found":
         Probe(
             scope=request.scope,
             at=request.at,
+            present=request.present,
             known_at=request.known_at,
             terms=tuple(dict.fromkeys(terms(request.question.text))) if request.question else (),
             vector=world.embed([request.question.text], "query")[0] if request.question else None,
@@ -129,18 +135,26 @@ def _left_out(found: "Found", request: Request) -> dict[str, int]:
 
 def search(world: World, request: Request, limit: int) -> Ranking:
     """The exact best `limit` of all eligible memories, each with its explanation."""
+    limits.a_limit("limit", limit)
     return rank_found(find(world, request), request, limit)
 
 
-def recall(world: World, request: Request, budget: Budget, depth: int, now: datetime) -> Context:
-    """Find, rank and pack; the trace is kept, and what was handed over counts as served."""
+def recall(world: World, request: Request, budget: Budget, depth: int) -> Context:
+    """Find, rank and pack; the trace is kept, and what was handed over counts as served.
+
+    Where nothing can be written the context has no id, for there is nothing to give feedback on.
+    """
+    limits.a_limit("depth", depth)
     found = find(world, request)
 
     ranking = with_pinned(rank_found(found, request, depth), found, request)
     prompt = Prompt(world.new_marker(), world.count)
-    context = replace(pack(ranking, budget, prompt), id=world.new_id(now))
+    context = pack(ranking, budget, prompt)
+    if world.store.read_only:
+        return context
 
-    trace = _trace(context, request, found, depth, now)
+    context = replace(context, id=world.new_id(request.made_at))
+    trace = _trace(context, request, found, depth)
     world.store.later(lambda writing: _keep(writing, trace))
     return context
 
@@ -198,13 +212,13 @@ def _kept_out_by(scored: Scored, request: Request) -> str:
     return "min_score" if float(scored.score) < request.profile.min_score else "limit"
 
 
-def _trace(context: Context, request: Request, found: "Found", depth: int, now: datetime) -> Trace:
+def _trace(context: Context, request: Request, found: "Found", depth: int) -> Trace:
     ranking = context.ranking
     every_kind = len(request.kinds) == len(Kind)
     return Trace(
         id=context.id or "",
         scope=request.scope,
-        made_at=now,
+        made_at=request.made_at,
         at=request.at,
         commit=found.commit,
         known_at=request.known_at,

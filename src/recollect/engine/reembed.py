@@ -1,6 +1,8 @@
 """Re-embed: another model's vectors take the place of the present one's, while others go on reading and writing."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from recollect.engine.world import embed
@@ -16,7 +18,16 @@ BATCH = 128
 """How many contents are embedded at a time, and kept in one transaction: as much as is lost by a kill."""
 
 PATIENT = 5
-"""How often it is tried to finish between the writes of others; then they wait while a last batch is embedded."""
+"""How often it is tried to finish between the writes of others; then they wait while the last few are embedded."""
+
+FEW = 32
+"""How many are embedded while others wait; each time that is not enough it is twice as many, up to a batch."""
+
+HURRY = 2.0
+"""For how many seconds others wait; then they have their turn, and it is tried again."""
+
+HURRIED = "recollect-hurried"
+"""What a thread is called that embeds while others wait."""
 
 STEP = 512
 """How many vectors of the former model are removed in one transaction."""
@@ -40,11 +51,15 @@ def re_embed(store: Reembedding, embedder: Embedder, report: Report) -> Reembedd
 
 
 def _fill(store: Reembedding, embedder: Embedder, report: Report) -> int:
-    """Embed what lacks a vector, and what is written meanwhile, until nothing does; says how much that was."""
+    """Embed what lacks a vector, and what is written meanwhile, until nothing does; says how much that was.
+
+    It ends, however much is written, if what is written while the embedder is asked once can be embedded in a hurry.
+    """
 
     def vectors(contents: Sequence[Content]) -> "NDArray[np.float32]":
         return embed(embedder, [content.searched_text for content in contents], "memory")
 
+    hurried = _Hurried(vectors)
     embedded, attempts = 0, 0
     last: int | None = None
     while last is None:
@@ -53,9 +68,44 @@ def _fill(store: Reembedding, embedder: Embedder, report: Report) -> int:
             embedded += store.fill(batch.contents, vectors(batch.contents))
             report(Progress(Stage.EMBEDDING, batch.contents[-1].number, batch.last))
         if len(batch.contents) < BATCH:
-            last = store.finish(vectors, BATCH if attempts >= PATIENT else 0)
+            last = store.finish(hurried, _most(attempts))
+            embedded += sum(store.fill(*late) for late in hurried.late())
             attempts += 1
     return embedded + last
+
+
+def _most(attempts: int) -> int:
+    """How many may be embedded while others wait, after so many attempts in vain."""
+    return 0 if attempts < PATIENT else min(FEW << (attempts - PATIENT), BATCH)
+
+
+class _Hurried:
+    """Embeds while others wait, and gives up in time; what comes too late is kept, since it was paid for."""
+
+    def __init__(self, embed: "Callable[[Sequence[Content]], NDArray[np.float32]]") -> None:
+        self._embed = embed
+        self._late: list[tuple[Sequence[Content], Future[NDArray[np.float32]]]] = []
+
+    def __call__(self, contents: Sequence[Content]) -> "NDArray[np.float32] | None":
+        promise: Future[NDArray[np.float32]] = Future()
+        threading.Thread(target=self._keep, args=(promise, contents), name=HURRIED, daemon=True).start()
+        wait([promise], timeout=HURRY)
+        if promise.done():
+            return promise.result()
+        self._late.append((contents, promise))
+        return None
+
+    def late(self) -> "Iterator[tuple[Sequence[Content], NDArray[np.float32]]]":
+        """What was not embedded in time, waited for; the embedder is never asked twice at once."""
+        while self._late:
+            contents, promise = self._late.pop()
+            yield contents, promise.result()
+
+    def _keep(self, promise: "Future[NDArray[np.float32]]", contents: Sequence[Content]) -> None:
+        try:
+            promise.set_result(self._embed(contents))
+        except BaseException as error:  # whatever it is, it belongs to who asked
+            promise.set_exception(error)
 
 
 def _remove(store: Reembedding, report: Report) -> int:

@@ -5,17 +5,19 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import datetime
-from itertools import islice
-from typing import IO, TypeVar
+from datetime import datetime, timedelta
+from itertools import islice, pairwise
+from typing import IO, AnyStr, TypeVar
 
 from recollect.engine import archive
 from recollect.engine.world import World
-from recollect.errors import FieldError, InvalidInput, show
+from recollect.errors import FieldError, InvalidInput, StoreError, show
+from recollect.model import limits
 from recollect.model.archive import Content, Imported, Inventory, Item, Saved
 from recollect.model.encoder import Encoder
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
+from recollect.model.wording import counted
 from recollect.ports import Progress
 
 T = TypeVar("T")
@@ -41,7 +43,17 @@ def export(world: World, scope: Scope | None) -> Iterator[str]:
 def _body(world: World, scope: Scope | None) -> Iterator[str]:
     inventory, items = world.store.export(scope)
     yield archive.header(inventory)
-    yield from map(archive.item_line, items)
+    yield from map(_line, items)
+
+
+def _line(item: Item) -> str:
+    """The item as a line; refused if it is so long that nobody would take it in again."""
+    line = archive.item_line(item)
+    if len(line) > limits.LONGEST_LINE:
+        id = item.id if isinstance(item, Trace) else item.present.id
+        most = f"a line of an export has at most {limits.LONGEST_LINE}"
+        raise StoreError(f"{show(id)} takes {len(line)} characters, and {most}; use `backup`, which has no such limit")
+    return line
 
 
 def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
@@ -51,37 +63,108 @@ def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
     """
     if isinstance(lines, str):
         raise InvalidInput("give the lines of the export, as a file gives them, not one text")
+    now = world.now()
     with ExitStack() as stack:
         again = stack.enter_context(_again(lines))
-        inventory = check(again())
+        inventory, sum = _checked(again(), now)
+
+        def items() -> Iterator[Item]:
+            """All of it once more, and the same."""
+            return _items(again(), now, sum)
+
         encoder = world.encoder
         foreign = inventory.encoder is not None and inventory.encoder != encoder
-        vectors = stack.enter_context(_embedded(world, _items(again(), inventory))) if foreign else None
+        vectors = stack.enter_context(_embedded(world, items())) if foreign else None
 
-        items = _items(again(), inventory)
-        items = items if vectors is None else _with_vectors(items, vectors, encoder)
-        told = _telling(items, inventory.memories + inventory.contexts, progress)
+        taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
+        told = _telling(taken, inventory.memories + inventory.contexts, progress)
         adopted = None if inventory.encoder is None else encoder
         imported = world.store.write(lambda writing: writing.load(told, adopted))
     return replace(imported, re_embedded=inventory.encoder if foreign else None)
 
 
-def check(lines: Iterable[str]) -> Inventory:
+def check(lines: Iterable[str], now: datetime) -> Inventory:
     """What an export says it has, once every line of it has been looked at; refused if anything is amiss."""
-    numbered = enumerate((line.rstrip("\r\n") for line in lines), start=1)
-    _, first = next(numbered, (1, ""))
-    inventory = archive.read_header(first)
-    sum = hashlib.sha256(f"{first}\n".encode())
-    seen = _Seen(inventory)
-    for number, text in numbered:
-        value = archive.parsed(text, number)
-        if "sha256" in value:
-            _refuse_changed(value.get("sha256"), sum.hexdigest(), next(numbered, None))
-            seen.refuse_incomplete(number)
-            return inventory
-        seen.add(archive.read_item(value, number, seen.dimensions), number)
-        sum.update(f"{text}\n".encode())
-    raise InvalidInput("the last line of the export is missing, so it was cut; export it again")
+    return _checked(lines, now)[0]
+
+
+def _checked(lines: Iterable[str], now: datetime) -> tuple[Inventory, str]:
+    """What an export says it has, and the sum of its lines."""
+    reading = _Reading(lines, now)
+    for _ in reading.items():
+        pass
+    return reading.inventory, reading.sum
+
+
+def _items(lines: Iterable[str], now: datetime, sum: str) -> Iterator[Item]:
+    """The memories and contexts of an export that was checked; refused at the end if it is another one by now."""
+    reading = _Reading(lines, now)
+    yield from reading.items()
+    if reading.sum != sum:
+        raise InvalidInput("the export was changed while it was read; import it once nobody writes to it")
+
+
+class _Reading:
+    """The lines of an export, read once: what it says it has, then each item, and in the end whether that was all."""
+
+    def __init__(self, lines: Iterable[str], now: datetime) -> None:
+        self._numbered = enumerate((line.rstrip("\r\n") for line in _texts(lines)), start=1)
+        _, first = next(self._numbered, (1, ""))
+        self.inventory = archive.read_header(first)
+        self._sum = hashlib.sha256(f"{first}\n".encode())
+        self._now = now
+
+    @property
+    def sum(self) -> str:
+        """Of the lines so far, but for the last one."""
+        return self._sum.hexdigest()
+
+    def items(self) -> Iterator[Item]:
+        """Each memory and context; refused, with its line, where it cannot be, or in the end if something is amiss."""
+        seen = _Seen(self.inventory, self._now)
+        for number, text in self._numbered:
+            value = archive.parsed(text, number)
+            if "sha256" in value:
+                _refuse_changed(archive.read_end(value, number), self.sum, next(self._numbered, None))
+                seen.refuse_incomplete(number)
+                return
+            item = archive.read_item(value, number, seen.dimensions)
+            seen.add(item, number)
+            self._sum.update(f"{text}\n".encode())
+            yield item
+        raise InvalidInput("the last line of the export is missing, so it was cut; export it again")
+
+
+def read_lines(read: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
+    """The lines that a file's `readline` gives; of one that never ends no more is read than an export could have."""
+    return _bounded(iter(lambda: read(limits.LONGEST_LINE + 1) or None, None))
+
+
+def _bounded(lines: Iterable[T]) -> Iterator[T]:
+    """The lines; one that is longer than any line of an export is refused."""
+    for number, line in enumerate(lines, start=1):
+        if isinstance(line, str | bytes) and len(line) > limits.LONGEST_LINE:
+            most = f"at most {limits.LONGEST_LINE} characters are read"
+            raise InvalidInput(f"line {number}: this line does not end ({most}), so it is of no export")
+        yield line
+
+
+def _texts(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, as texts of a length that can be."""
+    read = getattr(lines, "readline", None)
+    for number, line in enumerate(_bounded(lines) if read is None else read_lines(read), start=1):
+        if not isinstance(line, str):
+            raise InvalidInput(f"line {number}: {show(line)} is no text; open the export as text")
+        if not line.isascii():
+            _refuse_half_a_character(line, number)
+        yield line
+
+
+def _refuse_half_a_character(line: str, number: int) -> None:
+    try:
+        limits.a_clean_text("line", line)
+    except FieldError as error:
+        raise InvalidInput(f"line {number}: {error.problem}") from error
 
 
 def _refuse_changed(said: object, sum: str, behind: object) -> None:
@@ -94,41 +177,46 @@ def _refuse_changed(said: object, sum: str, behind: object) -> None:
 class _Seen:
     """What was met in an export so far, to see what cannot be seen in one line."""
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: Inventory, now: datetime) -> None:
         self.dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
         self._inventory = inventory
+        self._now = now
         self._memories: set[str] = set()
         self._contexts: set[str] = set()
         self._commits: dict[int, datetime] = {}
 
     def add(self, item: Item, number: int) -> None:
+        """Take note of an item; refused if it cannot be together with those before."""
         known, id = (self._contexts, item.id) if isinstance(item, Trace) else (self._memories, item.present.id)
         if id in known:
             raise FieldError(f"{show(id)} is there twice", field="id", line=number)
         known.add(id)
+        self._refuse_stranger(item.scope if isinstance(item, Trace) else item.present.scope, number)
+        for field, moment in item.moments:
+            latest = self._now + limits.MOST_AHEAD if field == "recorded_at" else self._now
+            if moment > latest:
+                told = f"{moment.isoformat()} is {moment - self._now} from now; what has not come yet is not known"
+                raise FieldError(told, field=field, line=number)
         if isinstance(item, Saved):
             for commit, recorded_at in item.stamps:
                 if self._commits.setdefault(commit, recorded_at) != recorded_at:
                     raise FieldError(f"{commit} has two moments in this file", field="commit", line=number)
 
+    def _refuse_stranger(self, scope: Scope, number: int) -> None:
+        whole = self._inventory.scope
+        if whole is not None and not scope.within(whole):
+            raise FieldError(f"{scope} is not in {whole}, of which this export is", field="scope", line=number)
+
     def refuse_incomplete(self, number: int) -> None:
         counts = (self._inventory.memories, self._inventory.contexts)
         if counts != (len(self._memories), len(self._contexts)):
-            has = f"{len(self._memories)} memories and {len(self._contexts)} contexts"
-            raise InvalidInput(
-                f"line {number}: the export has {has}, and its first line says {counts[0]} and {counts[1]}"
-            )
+            memories = counted(len(self._memories), "memory", "memories")
+            has = f"{memories} and {counted(len(self._contexts), 'context')}"
+            said = f"its first line says {counts[0]} and {counts[1]}"
+            raise FieldError(f"the export has {has}, and {said}", line=number)
         moments = [self._commits[commit] for commit in sorted(self._commits)]
-        if moments != sorted(moments):
-            raise InvalidInput(f"line {number}: the commits of this export are not in the order of their moments")
-
-
-def _items(lines: Iterator[str], inventory: Inventory) -> Iterator[Item]:
-    """The memories and contexts of an export that was checked."""
-    dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
-    next(lines)
-    for number, text in enumerate(islice(lines, inventory.memories + inventory.contexts), start=2):
-        yield archive.read_item(archive.parsed(text, number), number, dimensions)
+        if any(timedelta(0) < before - after <= limits.MOST_AHEAD for before, after in pairwise(moments)):
+            raise FieldError("the commits of this export are not in the order of their moments", line=number)
 
 
 def _telling(items: Iterable[T], total: int, progress: Progress) -> Iterator[T]:
@@ -143,10 +231,10 @@ def _telling(items: Iterable[T], total: int, progress: Progress) -> Iterator[T]:
 def _again(lines: Iterable[str]) -> Iterator[Lines]:
     """The lines, to be read as often as needed."""
     if iter(lines) is not lines:
-        yield lambda: iter(lines)
+        yield lambda: _texts(lines)
         return
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as file:
-        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in _texts(lines))
         yield lambda: _rewound(file)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.errors import FieldError, ProviderError
+from recollect.errors import FieldError, ProviderError, show
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.packing.tokens import TokenCounter
@@ -44,7 +44,9 @@ class World:
         """The profile itself, the one of that name, or the one that goes without saying; as overridden."""
         named = self.profile_named(given) if isinstance(given, str) else given
         chosen = self.default_profile if named is None else named
-        return override(chosen, overrides) if overrides else chosen
+        if not isinstance(chosen, Profile):
+            raise FieldError(f"{show(chosen)} is neither a profile nor the name of one", field="profile")
+        return chosen if overrides is None else override(chosen, overrides)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
         """A direction for each text."""

@@ -59,7 +59,10 @@ def terms(text: str) -> list[str]:
 
 def counts(text: str) -> dict[str, int]:
     """How often each term is in the text, in order of first occurrence; at most `MOST` times."""
-    return {term: min(times, MOST) for term, times in Counter(terms(text)).items()}
+    found = dict(Counter(terms(text)))
+    if max(found.values(), default=0) > MOST:
+        return {term: min(times, MOST) for term, times in found.items()}
+    return found
 
 
 @lru_cache(1 << 15)

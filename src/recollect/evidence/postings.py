@@ -6,8 +6,8 @@ computed over columns, and equal to it to the last bit.
 
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, fields
+from itertools import accumulate, chain
 from typing import Any, Self
 
 import numpy as np
@@ -36,8 +36,9 @@ def encode(counts: Mapping[str, int]) -> bytes:
     entries: dict[int, int] = {}
     for term, times in counts.items():
         if times > 0:
-            entries[key(term)] = min(entries.get(key(term), 0) + times, MOST)
-    return b"".join(_ENTRY.pack(*entry) for entry in sorted(entries.items()))
+            number = key(term)
+            entries[number] = min(entries.get(number, 0) + times, MOST)
+    return struct.pack("<" + len(entries) * "QH", *chain.from_iterable(sorted(entries.items())))
 
 
 def decode(blob: bytes) -> dict[int, int]:
@@ -61,15 +62,21 @@ class Postings:
         """The postings of these memories, each given as its terms are stored."""
         return cls((Block.of(blobs),)) if blobs else cls()
 
-    def append(self, blobs: Sequence[bytes]) -> "Postings":
-        """The same with further rows; cheap for a few of them, because large blocks are seldom touched."""
-        blocks = [*self.blocks, *Postings.of(blobs).blocks]
-        while len(blocks) > 1 and len(blocks[-2]) <= GROWTH * len(blocks[-1]):
-            blocks[-2:] = [blocks[-2].merged(blocks[-1])]
-        return Postings(tuple(blocks))
+    def append(self, *others: "Postings") -> "Postings":
+        """The same with the rows of others; cheap for a few of them, because large blocks are seldom touched."""
+        blocks, new = list(self.blocks), [block for other in others for block in other.blocks]
+        while new and blocks and len(blocks[-1]) <= GROWTH * sum(map(len, new)):
+            new.insert(0, blocks.pop())
+        return Postings((*blocks, Block.joined(new)) if new else tuple(blocks))
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        columns = (getattr(block, one.name) for block in self.blocks for one in fields(Block))
+        return sum(column.nbytes for column in columns)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -122,30 +129,39 @@ class Block:
         """The index of these memories' terms."""
         entries, rows = _read(blobs)
         lengths = np.bincount(rows, weights=entries["count"], minlength=len(blobs)).astype(np.int64)
-        return cls._inverted(entries["key"].astype(np.uint64), rows, entries["count"].astype(np.uint16), lengths)
-
-    def merged(self, other: "Block") -> "Block":
-        """One index of both: these rows and then the other's."""
-        return Block._inverted(
-            np.concatenate([np.repeat(block.keys, np.diff(block.starts)) for block in (self, other)]),
-            np.concatenate([self.rows, other.rows + np.int32(len(self))]),
-            np.concatenate([self.counts, other.counts]),
-            np.concatenate([self.lengths, other.lengths]),
-        )
+        order = np.argsort(entries["key"], kind="stable")
+        every = entries["key"][order]
+        first = np.flatnonzero(np.concatenate([np.ones(min(len(every), 1), np.bool_), every[1:] != every[:-1]]))
+        keys, counts = every[first].astype(np.uint64), entries["count"][order].astype(np.uint16)
+        return cls._fixed(keys, np.append(first, len(every)), rows[order], counts, lengths)
 
     @classmethod
-    def _inverted(
-        cls,
-        keys: NDArray[np.uint64],
-        rows: NDArray[np.int32],
-        counts: NDArray[np.uint16],
-        lengths: NDArray[np.int64],
-    ) -> Self:
-        """The index of postings in whatever order, of which each has a key, a row and a count."""
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        first = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]]))
-        columns = (keys[first], np.append(first, len(keys)), rows[order], counts[order], lengths)
+    def joined(cls, blocks: "Sequence[Block]") -> "Block":
+        """One index of all of them, the rows of each after those of the ones before it.
+
+        Every posting is put where it belongs: sorting all of them anew would take several times their memory.
+        """
+        if len(blocks) == 1:
+            return blocks[0]
+        keys = np.unique(np.concatenate([block.keys for block in blocks]))
+        places = [np.searchsorted(keys, block.keys) for block in blocks]
+        sizes = np.zeros(len(keys), np.int64)
+        for block, place in zip(blocks, places, strict=True):
+            sizes[place] += np.diff(block.starts)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        rows, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint16)
+        free, before = starts[:-1].copy(), 0
+        for block, place in zip(blocks, places, strict=True):
+            held = np.diff(block.starts)
+            to = np.repeat(free[place] - block.starts[:-1], held) + np.arange(len(block.rows))
+            rows[to], counts[to] = block.rows + np.int32(before), block.counts
+            free[place] += held
+            before += len(block)
+        return cls._fixed(keys, starts, rows, counts, np.concatenate([block.lengths for block in blocks]))
+
+    @classmethod
+    def _fixed(cls, *columns: NDArray[Any]) -> Self:
+        """The index with these columns, which nobody may change from now on."""
         for column in columns:
             column.flags.writeable = False
         return cls(*columns)
@@ -173,8 +189,8 @@ class Block:
         dampened = K1 * (1.0 - B + B * self.lengths.astype(np.float64) / mean)
         totals = np.zeros(len(self))
         for term, rows, counts in self._having(weights.terms):
-            times = counts.astype(np.float64)
-            totals[rows] += weights.terms[term] * times * (K1 + 1.0) / (times + dampened[rows])
+            times, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
+            totals[here] += weights.terms[term] * times * (K1 + 1.0) / (times + dampened.take(here))
         totals[~eligible | (totals == 0.0)] = np.nan
         return np.minimum(totals / weights.best, 1.0)
 

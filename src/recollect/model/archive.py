@@ -57,8 +57,8 @@ class SavedVote:
     recorded_at: datetime
 
 
-Stamp = tuple[int, datetime]
-"""A commit, and when it was recorded."""
+PAST = ("created_at", "observed_at", "updated_at", "recorded_at")
+"""The moments of a memory that it cannot have before they come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +77,21 @@ class Saved:
         return self.versions[-1][0]
 
     @property
-    def stamps(self) -> list[Stamp]:
+    def stamps(self) -> list[tuple[int, datetime]]:
         """Every commit that took in something of it, and when."""
         found = [(one.commit, one.recorded_at) for one, _ in self.versions]
         known = [(commit, at) for commit, at in found if commit is not None and at is not None]
         known += [(use.commit, use.recorded_at) for use in self.uses]
         return known + [(vote.commit, vote.recorded_at) for vote in self.votes]
+
+    @property
+    def moments(self) -> list[tuple[str, datetime]]:
+        """Every moment that had come when it was told, by the name of its field."""
+        found = [(name, getattr(one, name)) for one, _ in self.versions for name in PAST]
+        known = [(name, moment) for name, moment in found if moment is not None]
+        logged = [*(one.at for one in self.uses), *(one.vote.at for one in self.votes), *(one.at for one in self.keys)]
+        known += [("at", moment) for moment in logged]
+        return known + [("recorded_at", recorded_at) for _, recorded_at in self.stamps]
 
 
 Item = Saved | Trace

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import FieldError, remedy, show
+from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
-from recollect.model.memory import Kind, MemoryId, Provenance, a_metadata, named
+from recollect.model.memory import Kind, MemoryId, Provenance, a_kind, a_metadata, named
 from recollect.model.scope import Scope, a_scope
 
 
@@ -47,6 +47,8 @@ class Draft:
 
     def __post_init__(self) -> None:
         limits.a_content("text", self.text)
+        if self.kind is not None:
+            a_kind("kind", self.kind)
         if self.key is not None:
             limits.an_id("key", self.key)
         for name in ("at", "valid_from", "valid_until"):
@@ -69,9 +71,11 @@ _NAMES = tuple(one.name for one in fields(Draft))
 
 def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Draft:
     """The draft that a mapping with `remember`'s arguments describes; `scope` is for those that name none."""
-    unknown = next((name for name in given if name not in _NAMES), None)
+    if not isinstance(given, Mapping):
+        raise FieldError(f"{show(given)} is no draft; give a recollect.Draft, or a mapping", field="drafts")
+    unknown = next((name for name in map(spelled, given) if name not in _NAMES), None)
     if unknown is not None:
-        raise FieldError(f"a draft has no such field; {remedy(str(unknown), _NAMES)}", field=str(unknown))
+        raise FieldError(f"a draft has no such field; {remedy(unknown, _NAMES)}", field=unknown)
     values = dict(given)
     whose = values.get("scope", scope)
     if whose is None:
@@ -82,14 +86,6 @@ def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Dr
     if values.get("kind") is not None:
         values["kind"] = named("kind", values["kind"], Kind)
     values["provenance"] = named("provenance", values.get("provenance", Provenance.MODEL_INFERENCE), Provenance)
-    if hasattr(values.get("vector"), "tolist"):  # an array of NumPy
-        values["vector"] = values["vector"].tolist()
     for name in ("tags", "derived_from", "evidence"):
-        values[name] = _several(name, values.get(name, ()))
+        values[name] = limits.several(name, values.get(name, ()))
     return Draft(**values)
-
-
-def _several(name: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
-        raise FieldError(f"{show(value)} is no list of texts", field=name)
-    return tuple(value)

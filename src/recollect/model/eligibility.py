@@ -5,15 +5,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from recollect.model.memory import Memory, Status
+from recollect.model.values import amended
 
 
 class Barrier(StrEnum):
-    """Why a memory that the scope may see is not recalled."""
+    """Why a memory that the scope may see is not recalled: what it is, or that only other kinds were asked for."""
 
     STATUS = "status"
     NOT_YET_KNOWN = "not_yet_known"
     NOT_YET_VALID = "not_yet_valid"
     NO_LONGER_VALID = "no_longer_valid"
+    KIND = "kind"
 
 
 def revised_since(memory: Memory, at: datetime) -> bool:
@@ -32,11 +34,14 @@ def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
     then = next((one for one in reversed(versions) if (one.updated_at or one.created_at) <= at), None)
     if then is None:
         return None
-    return then.changed(status=now.status, pinned=now.pinned, valid_until=then.valid_until or now.valid_until)
+    until = then.valid_until or now.valid_until  # which may be before its beginning: then it never held
+    return amended(then, status=now.status, pinned=now.pinned, valid_until=until)
 
 
-def barrier(memory: Memory, at: datetime) -> Barrier | None:
+def barrier(memory: Memory, at: datetime, *, present: bool = False) -> Barrier | None:
     """What keeps the memory from being recalled for this moment, or `None`.
+
+    If the moment is the `present`, whatever is there is known, also if a clock that went back dates it later.
 
     A superseded memory held until it was replaced, so it may be recalled as of before that. A text that was observed
     later was not known, though its memory was: `as_it_was` has what it said then.
@@ -44,7 +49,7 @@ def barrier(memory: Memory, at: datetime) -> Barrier | None:
     held = memory.status is Status.SUPERSEDED and memory.valid_until is not None
     if memory.status is not Status.ACTIVE and not held:
         return Barrier.STATUS
-    if memory.created_at > at or revised_since(memory, at):
+    if not present and (memory.created_at > at or revised_since(memory, at)):
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:
         return Barrier.NOT_YET_VALID

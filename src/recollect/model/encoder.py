@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from recollect.errors import FieldError, show
 from recollect.model import limits
+from recollect.model.wording import counted
 
 MOST_DIMENSIONS = 16_384
 
@@ -22,4 +23,4 @@ class Encoder:
             raise FieldError(f"{show(self.dimensions)} is not within 1..{MOST_DIMENSIONS}", field="dimensions")
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.dimensions} dimensions)"
+        return f"{self.name} ({counted(self.dimensions, 'dimension')})"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
+from recollect.model.wording import counted, printable
 
 OUT_OF_REACH = (
     "backups and exports of this store, and copies that others made of its files",
@@ -38,13 +39,16 @@ class Search:
     """Where erased bytes were looked for, and what was found.
 
     `remains` names places where something is left. `elsewhere` counts places where what stays has the same bytes, by
-    where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do.
+    where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do
+    before `Engine.prove_erased` looks again. `copies` names unfinished backups and exports that others were making
+    beside the store: they may have what it had.
     """
 
     files: tuple[str, ...] = ()
     remains: tuple[str, ...] = ()
     elsewhere: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     unfinished: str | None = None
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,13 @@ class Erasure:
     search: Search
     pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
+
+    def __repr__(self) -> str:
+        memories = counted(self.memories, "memory", "memories")
+        left = [f"left in {place}" for place in self.search.remains]
+        why_not = "; ".join(filter(None, [*left, self.search.unfinished]))
+        proof = "proven" if self.proven else f"not proven: {printable(why_not)}"
+        return f"<Erasure of {memories} of {self.scope}, {proof}>"
 
     @property
     def memories(self) -> int:

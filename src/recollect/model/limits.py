@@ -1,12 +1,16 @@
 """What a value may be: the checks every noun shares, each naming the field, the value and the remedy."""
 
 import math
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
 from recollect.errors import FieldError, show
+
+Call = TypeVar("Call", bound=Callable[..., object])
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
@@ -15,11 +19,33 @@ LONGEST_TEXT = 1_048_576
 """How many bytes (UTF-8) a memory's text may have."""
 
 LONGEST_TITLE = 512
+LONGEST_LINE = 256 * 1024**2
+"""How many characters a line of an export may have: a memory with a hundred thousand revisions, or a million uses."""
+
 LARGEST_COUNT = 2**53
 """Above this, neighbouring counts are the same number to every engine that computes in floats."""
 
+LARGEST_COMMIT = 2**48
+"""How many commits a store may say it has taken in elsewhere: the rest of the counts are for those to come."""
+
+MOST_AHEAD = timedelta(days=1)
+"""How far ahead of the clock the last commit of a store may be and still be followed; beyond, that one was wrong."""
+
+LARGEST_LIMIT = 2**63 - 1
+"""More than anybody has of anything, and few enough digits to be written down in the trace of a context."""
+
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of characters without a shape: two ids that differ in them look the same."""
+
+_SHAPELESS = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\u2800\U00016fe4\U0001d159]"  # these three are blanks that Unicode counts as shapes
+)
+"""Characters of other categories that show nothing: joiners, fillers, selectors of variants, tags (which Unicode calls
+Default_Ignorable_Code_Point, and Python has no table of)."""
+
+_NOT_KEPT = re.compile("[\0\ud800-\udfff]")
 
 COSINE_ROUNDING = 1e-6
 """How far a cosine may lie outside -1..1 before it is an error and not rounding."""
@@ -32,10 +58,23 @@ def an_id(field: str, value: str) -> str:
         raise FieldError(f"{show(value)} is empty or padded; give an id without blanks", field=field)
     if len(value) > LONGEST_ID:
         raise FieldError(f"an id of {len(value)} characters; at most {LONGEST_ID} are allowed", field=field)
-    plain = value.isascii() and value.isprintable()  # which most ids are, and sooner told
-    if not plain and any(unicodedata.category(character) in UNSEEN for character in value):
-        raise FieldError(f"{show(value)} has control, invisible or broken characters", field=field)
+    odd = unseen(value)
+    if odd is not None:
+        what = "control, invisible or broken characters"
+        raise FieldError(f"{show(value)} has {what} ({code_point(odd)}); leave them out", field=field)
     return value
+
+
+def unseen(text: str) -> str | None:
+    """The first character that no eye can see; none in most texts."""
+    if text.isascii() and text.isprintable():  # which most are, and sooner told
+        return None
+    return next((one for one in text if unicodedata.category(one) in UNSEEN or _SHAPELESS.match(one)), None)
+
+
+def code_point(character: str) -> str:
+    """The character by its number, as Unicode's charts have it."""
+    return f"U+{ord(character):04X}"
 
 
 def unique_ids(ids: Sequence[str]) -> None:
@@ -64,6 +103,11 @@ def a_clean_text(field: str, value: str) -> str:
     return value
 
 
+def can_be_kept(value: str) -> bool:
+    """Whether a store could have the text; what it could not, nobody needs to look for."""
+    return _NOT_KEPT.search(value) is None
+
+
 def a_content(field: str, value: str) -> str:
     """The text of a memory; refused if it says nothing, cannot be kept, or is endless."""
     a_clean_text(field, value)
@@ -74,11 +118,43 @@ def a_content(field: str, value: str) -> str:
     return value
 
 
+def a_sum(field: str, values: Sequence[str]) -> Sequence[str]:
+    """The texts; refused if they are longer together than one may be."""
+    length = sum(len(one.encode()) for one in values)
+    if length > LONGEST_TEXT:
+        told = f"{length} bytes together; at most {LONGEST_TEXT} fit, so quote what matters"
+        raise FieldError(told, field=field)
+    return values
+
+
 def a_line(field: str, value: str) -> str:
     """A short text such as a title."""
     a_content(field, value)
     if len(value) > LONGEST_TITLE:
         raise FieldError(f"{len(value)} characters; at most {LONGEST_TITLE} are allowed", field=field)
+    return value
+
+
+def several(field: str, value: Iterable[Any]) -> tuple[Any, ...]:
+    """What is given, one after the other; refused if it is one text, a mapping, or nothing that has parts."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise FieldError(f"{show(value)} is no list; give several in a list, also if it is one", field=field)
+    return tuple(value)
+
+
+def a_path(field: str, value: Any) -> str:
+    """The path as a text; refused if it is none."""
+    fspath = getattr(type(value), "__fspath__", None)
+    path = value if fspath is None else fspath(value)
+    if not isinstance(path, str):
+        raise FieldError(f"{show(value)} is no path; give a text or a pathlib.Path", field=field)
+    return path
+
+
+def a_callable(field: str, value: Call) -> Call:
+    """What can be called; anything else is refused."""
+    if not callable(value):
+        raise FieldError(f"{show(value)} cannot be called; give a function", field=field)
     return value
 
 
@@ -127,6 +203,15 @@ def a_count(field: str, value: int) -> int:
     return value
 
 
+def a_limit(field: str, value: int) -> int:
+    """How many are kept at most; refused if that is no whole number, none would be, or there is no end to them."""
+    if type(value) is not int or value < 1:
+        raise FieldError(f"{show(value)} keeps nothing; give a whole number of at least 1", field=field)
+    if value > LARGEST_LIMIT:
+        raise FieldError(f"{show(value)} is no limit; give a whole number below 2**63", field=field)
+    return value
+
+
 def a_moment(field: str, value: datetime) -> datetime:
     """The moment in UTC; refused without a time zone, before 1900 and from 2200 on."""
     if not isinstance(value, datetime):
@@ -140,10 +225,12 @@ def a_moment(field: str, value: datetime) -> datetime:
 
 def a_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
     """The vector as a tuple of floats; refused without dimensions or with a part that is no finite number."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise FieldError(f"{show(value)} is no list of numbers", field=field)
-    parts = tuple(value)
-    if set(map(type, parts)) == {float} and all(map(math.isfinite, parts)):
+    tolist = getattr(value, "tolist", None)
+    given: Any = value if tolist is None else tolist()  # an array of NumPy
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise FieldError(f"{show(given)} is no list of numbers", field=field)
+    parts = tuple(given)
+    if set(map(type, parts)) == {float} and math.isfinite(sum(parts)):  # which is none if any part is none
         return parts
     vector = tuple(a_number(field, part) for part in parts)
     if not vector:

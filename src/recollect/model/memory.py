@@ -2,17 +2,19 @@
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any, NewType, TypeVar
 
-from recollect.errors import FieldError, remedy, show
+from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
+from recollect.model.composed import composed
 from recollect.model.scope import Scope
+from recollect.model.values import amended
+from recollect.model.wording import printable, shortened
 
 MemoryId = NewType("MemoryId", str)
 
@@ -66,6 +68,9 @@ class Provenance(StrEnum):
 
 MOST_ITEMS = 64
 """How many tags, pieces of evidence or origins a memory may name."""
+
+DEEPEST_METADATA = 32
+"""How many levels metadata may be nested: readers of JSON give up at some depth, each at its own."""
 
 LONGEST_METADATA = 16_384
 """How many characters of JSON the metadata of a memory may be."""
@@ -126,6 +131,25 @@ class Memory:
         a_choice("status", self.status, Status)
         a_choice("provenance", self.provenance, Provenance)
 
+    @classmethod
+    def stored(cls, **values: Any) -> "Memory":
+        """The memory that a store kept, with every field given; what was checked before it was kept is not again."""
+        found = object.__new__(cls)
+        for name in cls.__slots__:
+            object.__setattr__(found, name, values[name])
+        return found
+
+    def __repr__(self) -> str:
+        revision = [f"revision {self.revisions}"] if self.revisions > 1 else []
+        facts = ", ".join([str(self.scope), self.kind.value, *revision, *self.marks])
+        return f"<Memory {printable(self.id)} of {facts}: {shortened(self.text)}>"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What sets it apart: where it stands, if it is not active; that it is pinned or shared."""
+        status = () if self.status is Status.ACTIVE else (self.status.value,)
+        return (*status, *(name for name in ("pinned", "shared") if getattr(self, name)))
+
     @property
     def hash(self) -> str:
         """The same for two texts that differ in blanks alone."""
@@ -138,10 +162,7 @@ class Memory:
 
     def recorded(self, at: datetime, commit: int) -> "Memory":
         """The memory as a store took it in; what was checked before is not checked again."""
-        found = copy(self)
-        object.__setattr__(found, "recorded_at", at)
-        object.__setattr__(found, "commit", commit)
-        return found
+        return amended(self, recorded_at=at, commit=commit)
 
     def changed(self, **changes: Any) -> "Memory":
         """The memory with some fields changed."""
@@ -155,7 +176,7 @@ def searched(title: str | None, text: str) -> str:
 
 def content_hash(text: str) -> str:
     """What tells a text from others: SHA-256 of its composed form (NFC), any run of blanks as one."""
-    return hashlib.sha256(" ".join(unicodedata.normalize("NFC", text).split()).encode()).hexdigest()
+    return hashlib.sha256(" ".join(composed(text).split()).encode()).hexdigest()
 
 
 def a_choice(field: str, value: Choice, choices: type[Choice]) -> Choice:
@@ -178,7 +199,7 @@ def named(field: str, value: str, choices: type[Choice]) -> Choice:
     except ValueError as error:
         what = choices.__name__.lower()
         raise FieldError(
-            f"{show(value)} is no {what}; {remedy(str(value), [one.value for one in choices])}", field=field
+            f"{show(value)} is no {what}; {remedy(spelled(value), [one.value for one in choices])}", field=field
         ) from error
 
 
@@ -201,13 +222,18 @@ def _labels(field: str, value: Any) -> tuple[str, ...]:
 
 
 def _quotes(field: str, value: Any) -> tuple[str, ...]:
-    return tuple(limits.a_content(field, one) for one in _several(field, value))
+    quotes = tuple(limits.a_content(field, one) for one in _several(field, value))
+    limits.a_sum(field, quotes)
+    return quotes
 
 
 def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The mapping as JSON has it; refused if JSON cannot have it, or it is too long."""
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no mapping", field=field)
+    if not value:
+        return {}
+    _refuse_deep(field, value)
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=True)
         found: Mapping[str, Any] = json.loads(text)
@@ -219,6 +245,20 @@ def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         limits.a_clean_text(field, json.dumps(found, ensure_ascii=False))
     return found
 
+
+def _refuse_deep(field: str, value: Any) -> None:
+    """Refuse what is nested too deep to be written as JSON, or has more parts than JSON of that length can have."""
+    level = [value]
+    for _ in range(DEEPEST_METADATA):
+        inner = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _NESTED)]
+        level = [part for one in inner for part in islice(one, LONGEST_METADATA)]
+        if len(level) > LONGEST_METADATA:
+            raise FieldError(f"has too many parts; at most {LONGEST_METADATA} characters of JSON fit", field=field)
+    if any(isinstance(one, _NESTED) for one in level):
+        raise FieldError(f"is nested more than {DEEPEST_METADATA} levels deep", field=field)
+
+
+_NESTED = (Mapping, list, tuple)
 
 _CHECKS: Mapping[str, Any] = {
     "title": _title,

@@ -21,10 +21,14 @@ Vector = NDArray[np.float32]
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Probe:
     """What recall asks for: whose memory, as of when, known when, and the question as terms and
-    as the direction that a model gave it."""
+    as the direction that a model gave it.
+
+    `present` says that it is now: all that the store has is known, also what a clock that went back dates later.
+    """
 
     scope: Scope
     at: datetime
+    present: bool = False
     known_at: datetime | None = None
     terms: tuple[str, ...] = ()
     vector: Vector | None = None

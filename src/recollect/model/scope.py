@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from recollect.errors import ScopeError, show
+from recollect.model import limits
 
 MOST_PARTS = 16
 LONGEST_PART = 128
@@ -21,6 +22,8 @@ class Scope:
     parts: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple):
+            raise ScopeError(f"{show(self.parts)} is no tuple of parts; Scope.parse reads a path")
         if not 1 <= len(self.parts) <= MOST_PARTS:
             raise ScopeError(f"the scope {show(self.parts)} needs 1 to {MOST_PARTS} parts, as in acme/agent-7")
         for part in self.parts:
@@ -39,6 +42,9 @@ class Scope:
 
     def __str__(self) -> str:
         return "/".join(self.parts)
+
+    def __repr__(self) -> str:
+        return f"Scope.parse({str(self)!r})"
 
     @property
     def ancestors(self) -> tuple["Scope", ...]:
@@ -62,12 +68,18 @@ def a_scope(value: "str | Scope") -> Scope:
 
 
 def _refuse_odd(part: str) -> None:
+    if not isinstance(part, str):
+        raise ScopeError(f"the part {show(part)} of a scope is no text")
     if not 1 <= len(part) <= LONGEST_PART:
         raise ScopeError(f"the part {show(part)} of a scope needs 1 to {LONGEST_PART} characters")
     odd = next((one for one in part if one not in MARKS and unicodedata.category(one) not in _LETTERS), None)
     if odd is not None:
         marks = " ".join(sorted(MARKS))
         raise ScopeError(f"the part {show(part)} of a scope has {odd!r}; letters, digits and {marks} are allowed")
+    hidden = limits.unseen(part)
+    if hidden is not None:
+        code = limits.code_point(hidden)
+        raise ScopeError(f"the part {show(part)} of a scope has {code}, which nobody can see; leave it out")
     if not unicodedata.is_normalized("NFC", part):
         raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")
     if not part.strip("."):

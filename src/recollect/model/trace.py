@@ -53,6 +53,12 @@ class Trace:
     omitted: tuple[Passed, ...]
     excluded: Mapping[str, int]
 
+    @property
+    def moments(self) -> list[tuple[str, datetime]]:
+        """Every moment that had come when the context was made, by the name of its field."""
+        known = [] if self.known_at is None else [("known_at", self.known_at)]
+        return [("made_at", self.made_at), ("at", self.at), *known]
+
     def without(self, gone: Collection[MemoryId]) -> "Trace":
         """The trace without any mention of these memories."""
         return replace(

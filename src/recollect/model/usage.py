@@ -1,8 +1,10 @@
 """Usage: what happened to a memory since it was written, kept beside it."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import count
 
 from recollect.model.memory import MemoryId
 
@@ -52,6 +54,11 @@ class Vote:
     at: datetime
 
 
+def standing(votes: Iterable[Vote]) -> list[Vote]:
+    """Of all votes ever cast on a memory, the oldest first, those that stand."""
+    return list({(one.context, one.by): one for one in votes}.values())
+
+
 def tally_votes(votes: "list[Vote]") -> tuple[int, int]:
     """How many votes count as helped and as misled: of each principal the newest few, ties by context."""
     counted: dict[str, int] = {}
@@ -62,3 +69,23 @@ def tally_votes(votes: "list[Vote]") -> tuple[int, int]:
             helped += vote.use is Use.HELPED
             misled += vote.use is Use.MISLED
     return helped, misled
+
+
+def without_names(votes: Sequence[Vote], contexts: Collection[str], principal: str) -> list[Vote]:
+    """The votes on one memory, in their order; those of erased contexts, and of that principal, say no longer whose.
+
+    They stay votes of as many principals as before. The names they get are no others' on this memory, and say nothing.
+    """
+    spoken = {one for one in votes if one.context in contexts or one.by == principal}
+    voices = _nameless([one.by for one in votes if one in spoken], {one.by for one in votes})
+    places = _nameless([one.context for one in votes if one.context in contexts], {one.context for one in votes})
+    return [
+        replace(one, by=voices[one.by], context=places.get(one.context, one.context)) if one in spoken else one
+        for one in votes
+    ]
+
+
+def _nameless(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """A name that says nothing for each of these, the first one first; none that is taken."""
+    free = (name for number in count(1) if (name := f"erased {number}") not in taken)
+    return {name: next(free) for name in dict.fromkeys(names)}

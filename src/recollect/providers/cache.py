@@ -3,14 +3,19 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.errors import InvalidInput, ProviderError, show
+from recollect.errors import InvalidInput, show
+from recollect.heirs import Lock
 from recollect.ports import Embedder, Purpose
 from recollect.providers.texts import clean
-from recollect.providers.vectors import Vectors
+from recollect.providers.vectors import numbers
+
+Row = NDArray[np.floating[Any]]
+"""The numbers of a text, as precise as the embedder gave them."""
 
 SIZE = 4096
 """How many vectors are remembered: 6 MB of 384 dimensions."""
@@ -29,7 +34,7 @@ class Cached:
         self._embedder = embedder
         self._size = size
         self._lock = Lock()
-        self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._known: OrderedDict[bytes, Row] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"Cached({self._embedder!r}, size={self._size})"
@@ -42,27 +47,26 @@ class Cached:
     def dimensions(self) -> int:
         return self._embedder.dimensions
 
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Row:
         """A row of numbers for each text, in their order."""
         texts = clean(texts)
         keys = [self._key(text, purpose) for text in texts]
         found, known = self._recall(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            rows = self._embedder.embed(list(missing.values()), purpose)
-            if rows.shape != (len(missing), self.dimensions):
-                raise ProviderError(f"{self.name} gave an array of {rows.shape} for {len(missing)} texts")
-            new = dict(zip(missing, rows.astype(np.float32), strict=True))
+            given = self._embedder.embed(list(missing.values()), purpose)
+            rows = numbers(given, (len(missing), self.dimensions), self.name)
+            new = dict(zip(missing, rows, strict=True))
             self._remember(new, known)
             found |= new
-        return np.array([found[key] for key in keys], dtype=np.float32).reshape(len(keys), self.dimensions)
+        return np.array([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
 
     def forget(self) -> None:
         """Remember nothing, not even what is being embedded at this moment."""
         with self._lock:
             self._known = OrderedDict()
 
-    def _recall(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], object]:
+    def _recall(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Row], object]:
         """What is known of these, and where it is known from: another place, once all was forgotten."""
         with self._lock:
             found = {key: self._known[key] for key in keys if key in self._known}
@@ -70,7 +74,7 @@ class Cached:
                 self._known.move_to_end(key)
             return found, self._known
 
-    def _remember(self, new: dict[bytes, Vectors], known: object) -> None:
+    def _remember(self, new: dict[bytes, Row], known: object) -> None:
         with self._lock:
             if self._known is not known:
                 return

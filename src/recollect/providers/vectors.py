@@ -5,8 +5,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import ProviderError
+
 Vectors = NDArray[np.float32]
 """One direction per row."""
+
+
+def numbers(given: object, shape: tuple[int, int], name: str) -> NDArray[np.floating[Any]]:
+    """What an embedder gave, be it lists, as an array of floats; refused if it is not what was promised."""
+    wanted = f"it promised {shape[0]} rows of {shape[1]} numbers"
+    try:
+        found = np.asarray(given)
+    except (TypeError, ValueError) as error:
+        raise ProviderError(f"embedder {name!r} gave rows of different lengths; {wanted}") from error
+    if found.shape != shape or found.dtype.kind not in "fiu":
+        what = f"{type(given).__name__} of {found.dtype}, shape {found.shape}"
+        raise ProviderError(f"embedder {name!r} gave {what}; {wanted}")
+    return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
 
 
 def unit(rows: NDArray[Any]) -> Vectors:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -24,8 +24,9 @@ from recollect.model.scope import Scope
 from recollect.model.stats import MOST_SCOPES, Stats
 from recollect.model.table import Table
 from recollect.model.trace import Trace
-from recollect.model.usage import UNUSED, Usage, Use, Vote, tally_votes
+from recollect.model.usage import UNUSED, Usage, Use, Vote, tally_votes, without_names
 from recollect.ports import Writing
+from recollect.stores.moments import recorded
 from recollect.stores.refusals import (
     USES,
     VOICES,
@@ -41,6 +42,10 @@ from recollect.stores.refusals import (
 
 T = TypeVar("T")
 Commit = int
+
+
+Sayings = Mapping[str | None, MemoryId]
+"""The active memories that say the same, by their topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class State:
     encoder: Encoder | None = None
     recorded: list[datetime] = field(default_factory=list[datetime])
     versions: dict[MemoryId, tuple[Version, ...]] = field(default_factory=dict[MemoryId, tuple[Version, ...]])
-    said: dict[tuple[Scope, str], MemoryId] = field(default_factory=dict[tuple[Scope, str], MemoryId])
+    said: dict[tuple[Scope, str], Sayings] = field(default_factory=dict[tuple[Scope, str], Sayings])
     happened: list[Happened] = field(default_factory=list[Happened])
     votes: list[tuple[Vote, Commit]] = field(default_factory=list[tuple[Vote, Commit]])
     traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
@@ -102,11 +107,19 @@ class State:
         """What the memory was at the probe's moment, by all that was known; itself if it has not been revised since."""
         known = [one for one in self.versions[version.memory.id] if one.commit <= until]
         seen = [one for one in known if sees(probe.scope, one.memory)]
-        was = as_it_was([one.memory for one in seen], probe.at)
+        was = None if probe.present else as_it_was([one.memory for one in seen], probe.at)
         if was is None or not revised_since(version.memory, probe.at):
             return version
         source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
         return Version(was, source.vector, source.commit)
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        """The scope's active memory of that topic."""
+        for versions in self.versions.values():
+            memory = versions[-1].memory
+            if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
+                return memory
+        return None
 
     def usage(self, id: MemoryId, until: Commit) -> Usage:
         """What had happened to the memory until that commit."""
@@ -146,7 +159,7 @@ class State:
         """The last commit that was known then."""
         if known_at is None:
             return len(self.recorded)
-        return sum(recorded <= known_at for recorded in self.recorded)
+        return max((number for number, at in enumerate(self.recorded, start=1) if at <= known_at), default=0)
 
 
 def _content(version: Version) -> Content:
@@ -167,6 +180,8 @@ def sees(scope: Scope, memory: Memory) -> bool:
 class DictionaryStore:
     """Keeps everything in dictionaries: the plain, slow truth that other stores are held to."""
 
+    read_only = False
+
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._lock = threading.RLock()
@@ -181,7 +196,7 @@ class DictionaryStore:
         refuse_other_model(state.encoder, probe.encoder)
         until = state.until(probe.known_at)
         seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
-        barriers = [barrier(one.memory, probe.at) for one in seen]
+        barriers = [barrier(one.memory, probe.at, present=probe.present) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         shares = _shares(seen, eligible.tolist(), probe.terms)
         candidates = [
@@ -219,9 +234,15 @@ class DictionaryStore:
             if inside and memory.status in statuses:
                 yield memory
 
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        return self._checked().topic(scope, topic_key)
+
     def context(self, scope: Scope, id: str) -> Trace | None:
         trace = self._checked().traces.get(id)
         return trace if trace is not None and trace.scope == scope else None
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        return self._checked().kept.get((scope, key))
 
     def write(self, change: Callable[[Writing], T]) -> T:
         with self._lock:
@@ -262,14 +283,14 @@ class DictionaryStore:
             state.saved(id) for id, versions in state.versions.items() if _inside(versions[-1].memory.scope, scope)
         ]
         traces = [trace for _, trace in sorted(state.traces.items()) if _inside(trace.scope, scope)]
-        moments = [recorded_at for memory in saved for _, recorded_at in memory.stamps]
+        _, until = max((stamp for memory in saved for stamp in memory.stamps), default=(0, None))
         inventory = Inventory(
             encoder=state.encoder,
             analyser=analysis.VERSION,
             scope=scope,
             memories=len(saved),
             contexts=len(traces),
-            until=max(moments, default=None),
+            until=until,
         )
         return inventory, iter([*saved, *traces])
 
@@ -288,8 +309,8 @@ class DictionaryStore:
 
     def _unless_erased(self, version: Version) -> Memory | None:
         kept = self._checked().versions.get(version.memory.id, ())
-        same = (one.memory for one in reversed(kept) if one.commit == version.commit)
-        return next((one for one in same if one.text == version.memory.text), None)
+        said = [one.memory.text for one in kept if one.commit == version.commit]
+        return version.memory if version.memory.text in said else None
 
     def _checked(self) -> State:
         if not self._open:
@@ -305,7 +326,7 @@ class DictionaryWriting:
 
     def __init__(self, state: State, now: datetime) -> None:
         self._state = state
-        self._at = max([now, *state.recorded[-1:]])
+        self._at = recorded(now, state.recorded[-1] if state.recorded else None)
         self._commit = len(state.recorded) + 1
 
     @property
@@ -331,16 +352,15 @@ class DictionaryWriting:
         found = self._state.known(id, self.commit)
         return found.memory if found is not None and found.memory.scope == scope else None
 
-    def twin(self, scope: Scope, hash: str) -> Memory | None:
-        id = self._state.said.get((scope, hash))
+    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
+        here = self._state.said.get((scope, hash), {})
+        id = here.get(topic_key, here.get(None))
+        if id is None and topic_key is None and here:
+            id = min(here.values(), key=list(self._state.versions).index)
         return None if id is None else self.get(scope, id)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        for versions in self._state.versions.values():
-            memory = versions[-1].memory
-            if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
-                return memory
-        return None
+        return self._state.topic(scope, topic_key)
 
     def kept(self, scope: Scope, key: str) -> Kept | None:
         return self._state.kept.get((scope, key))
@@ -350,8 +370,9 @@ class DictionaryWriting:
         former = self._state.known(memory.id, self.commit)
         if former is not None and former.memory.scope != memory.scope:
             raise id_taken(memory.id)
-        active, place = memory.status is Status.ACTIVE, (memory.scope, memory.hash)
-        if active and (twin := self._state.said.get(place, memory.id)) != memory.id:
+        active = memory.status is Status.ACTIVE
+        twin = self._saying(memory) if active else None
+        if twin is not None and twin != memory.id:
             raise said_already(twin)
         topic = self.topic(memory.scope, memory.topic_key) if active and memory.topic_key is not None else None
         if topic is not None and topic.id != memory.id:
@@ -362,19 +383,31 @@ class DictionaryWriting:
                 vector = former.vector
         state = self._written()
         if active:
-            state.said[place] = memory.id
+            self._say(memory)
         kept = memory.recorded(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
         state.versions[memory.id] = (*earlier, Version(kept, vector, self.commit))
         return kept
 
+    def _saying(self, memory: Memory) -> MemoryId | None:
+        """Which active memory of the same topic says the same."""
+        return self._state.said.get((memory.scope, memory.hash), {}).get(memory.topic_key)
+
+    def _say(self, memory: Memory) -> None:
+        place = memory.scope, memory.hash
+        self._state.said[place] = {**self._state.said.get(place, {}), memory.topic_key: memory.id}
+
     def _unsay(self, memory: Memory) -> None:
         if memory.status is Status.ACTIVE:
-            del self._state.said[memory.scope, memory.hash]
+            place = memory.scope, memory.hash
+            others = {topic: id for topic, id in self._state.said[place].items() if topic != memory.topic_key}
+            self._state.said[place] = others
 
     def keep(self, kept: Kept) -> None:
         state = self._written()
-        state.kept = {at: one for at, one in state.kept.items() if kept.at - one.at <= KEPT_FOR}
+        state.kept = {
+            place: one for place, one in state.kept.items() if one.scope != kept.scope or kept.at - one.at <= KEPT_FOR
+        }
         state.kept[kept.scope, kept.key] = kept
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
@@ -402,9 +435,9 @@ class DictionaryWriting:
             self.adopt(encoder)
         there: dict[Commit, datetime] = {}
 
-        def as_there(commit: Commit, recorded_at: datetime) -> Commit:
+        def as_there(commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
             there[commit] = recorded_at
-            return commit
+            return commit, recorded_at
 
         memories = contexts = skipped = 0
         for item in items:
@@ -435,32 +468,31 @@ class DictionaryWriting:
             raise says_something_else(present.id)
         return bool(versions)
 
-    def _as_of_now(self, commit: Commit, recorded_at: datetime) -> Commit:
+    def _as_of_now(self, commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
         """This commit, whichever it was elsewhere."""
         self._written()
-        return self._commit
+        return self._commit, self._at
 
-    def _take_in(self, saved: Saved, stamping: Callable[[Commit, datetime], Commit]) -> None:
+    def _take_in(self, saved: Saved, stamping: Callable[[Commit, datetime], tuple[Commit, datetime]]) -> None:
         """Keep a memory that is new here, by the commits it had or by this one."""
         present = saved.present
         if present.status is Status.ACTIVE:
-            if (twin := self._state.said.get((present.scope, present.hash))) is not None:
+            if (twin := self._saying(present)) is not None:
                 raise said_already(twin)
             topic = None if present.topic_key is None else self.topic(present.scope, present.topic_key)
             if topic is not None:
                 raise topic_taken(topic.id, present.topic_key or "")
-            self._state.said[present.scope, present.hash] = present.id
+            self._say(present)
         versions = []
         for memory, place in saved.versions:
-            commit = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
+            commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
             vector = _vector(saved.contents[place].vector)
-            recorded_at = memory.recorded_at if commit == memory.commit else self.at
             versions.append(Version(memory.changed(recorded_at=recorded_at, commit=commit), vector, commit))
         self._state.versions[present.id] = tuple(versions)
         for use in saved.uses:
-            commit = stamping(use.commit, use.recorded_at)
+            commit, _ = stamping(use.commit, use.recorded_at)
             self._state.happened.append(Happened(present.id, use.use, use.at, use.context, commit))
-        self._state.votes += [(one.vote, stamping(one.commit, one.recorded_at)) for one in saved.votes]
+        self._state.votes += [(one.vote, stamping(one.commit, one.recorded_at)[0]) for one in saved.votes]
         for kept in saved.keys:
             self._state.kept.setdefault((kept.scope, kept.key), kept)
 
@@ -469,11 +501,27 @@ class DictionaryWriting:
         return [Lineage(one.id, one.source, one.derived_from) for one in said if one.source or one.derived_from]
 
     def erase_all(self, scope: Scope) -> Erased:
-        asked = [id for id, trace in self._state.traces.items() if trace.scope == scope]
+        asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}
         state = self._written() if asked else self._state
         state.traces = {id: trace for id, trace in state.traces.items() if trace.scope != scope}
+        self._unname(scope, asked)
         erased = self.erase(scope, list(state.versions))
         return replace(erased, contexts=erased.contexts + len(asked))
+
+    def _unname(self, scope: Scope, contexts: Set[str]) -> None:
+        """What the scope did with memories of its ancestors stays done, and no longer says by whom."""
+        state = self._state
+        above = {id for id, versions in state.versions.items() if versions[-1].memory.scope in scope.ancestors}
+        state.happened = [
+            replace(one, context=None) if one.memory in above and one.context in contexts else one
+            for one in state.happened
+        ]
+        for id in above:
+            places = [place for place, (vote, _) in enumerate(state.votes) if vote.memory == id]
+            left = without_names([state.votes[place][0] for place in places], contexts, str(scope))
+            for place, vote in zip(places, left, strict=True):
+                if vote != state.votes[place][0]:
+                    self._written().votes[place] = (vote, state.votes[place][1])
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
         gone = {id for id in ids if self.get(scope, id) is not None}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import Protocol
 
-from recollect.errors import SchemaMismatch, show
+from recollect.errors import SchemaMismatch, StoreError, show
 
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -42,26 +42,32 @@ class Ledger(Protocol):
 
 def migrations(folder: Traversable) -> tuple[Migration, ...]:
     """The migrations of a folder in their order: `0001_first.sql`, `0002_….sql` and so on, without a gap."""
-    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    try:
+        scripts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    except OSError as error:
+        raise StoreError(f"the migrations in {folder} cannot be read ({error.strerror})") from error
+    names = sorted(scripts)
     numbers = [int(found[1]) if (found := _NAME.fullmatch(name)) else None for name in names]
     if numbers != list(range(1, len(names) + 1)):
         raise SchemaMismatch(f"the migrations {show(names)} are not numbered 0001_, 0002_, … without a gap")
-    scripts = [folder.joinpath(name).read_text(encoding="utf-8") for name in names]
-    return tuple(Migration(n, name, script) for n, (name, script) in enumerate(zip(names, scripts, strict=True), 1))
+    return tuple(Migration(number, name, scripts[name]) for number, name in enumerate(names, 1))
 
 
 def migrate(ledger: Ledger, steps: Sequence[Migration]) -> int:
     """Bring a database up to the last step, and say its number; one that is further along is refused."""
     version = ledger.version()
-    while version < len(steps):
+    while 0 <= version < len(steps):
         version = ledger.advance(steps[version])
-    if version > len(steps):
-        raise newer(ledger.name, version, len(steps))
+    if version != len(steps):
+        raise mismatch(ledger.name, version, len(steps))
     return version
 
 
-def newer(name: str, version: int, known: int) -> SchemaMismatch:
-    """What is said of a database that a later program has changed."""
+def mismatch(name: str, version: int, known: int) -> SchemaMismatch:
+    """What is said of a database that a later program has changed, or something that is no such program."""
+    if version < known:
+        remedy = "restore a backup of it, or name another file"
+        return SchemaMismatch(f"{name} says that its schema is number {version} instead of {known}; {remedy}")
     return SchemaMismatch(
         f"{name} was written by a newer recollect: its schema is number {version}, and this program knows {known}; "
         "upgrade recollect to open it"

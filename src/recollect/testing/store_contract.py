@@ -16,7 +16,7 @@ from recollect.testing.keeping import Clock
 pytest.register_assert_rewrite("recollect.testing.promises")
 
 from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
-from recollect.testing.promises.clocks import KnownAt  # noqa: E402
+from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
 from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
@@ -41,6 +41,7 @@ class StoreContract(
     Evidence,
     HostileTexts,
     KnownAt,
+    AsOf,
     Threads,
 ):
     """What every store promises. A store supplies the fixture `store`, which is new for each test.

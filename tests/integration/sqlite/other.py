@@ -1,15 +1,22 @@
 """What other processes do in these tests: one function each, named on the command line."""
 
 import atexit
+import os
+import resource
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import apsw
 
 from recollect.errors import RecollectError
+from recollect.stores.sqlite import descriptors
+from recollect.stores.sqlite import writer as write_up
+from recollect.stores.sqlite.turn import _lock
 from recollect.stores.sqlite.writer import Writer
 from tests.integration.sqlite.scene import a_database, note
 
@@ -20,6 +27,12 @@ def say(*words: object) -> None:
 
 def until_told() -> None:
     sys.stdin.readline()
+
+
+def obey(*commands: Callable[..., None]) -> None:
+    """Do the one that the command line names, with what it gives."""
+    name, *given = sys.argv[1:]
+    {command.__name__: command for command in commands}[name](*given)
 
 
 def opens(path: str, folder: str) -> None:
@@ -81,6 +94,25 @@ def stands_in_line(path: str) -> None:
     say("taken")
 
 
+def takes_a_turn(path: str) -> None:
+    """Wait for a turn, and leave it when told."""
+    turn = a_database(path).turn()
+    say("ready")
+    turn.take()
+    say("taken")
+    until_told()
+    turn.leave()
+    say("left")
+
+
+def draws_a_number_for_ever(path: str) -> None:
+    """Keep everybody from the counter, as one does that was suspended at the wrong moment."""
+    with Path(f"{path}-queue").open("w+b") as file:
+        _lock(0)(file.fileno(), wait=True)
+        say("ready")
+        until_told()
+
+
 def holds_the_lock(path: str) -> None:
     """Write without standing in line."""
     db = a_database(path).connect()
@@ -96,6 +128,87 @@ def writes_when_it_ends(path: str) -> None:
     writer = Writer(a_database(path))
     atexit.register(writer.close)
     writer.later(note("at the end"))
+
+
+def _complain_aloud() -> None:
+    """Have the test hear of errors, too."""
+    sys.stderr = sys.stdout
+
+
+def ends(path: str, patience: str = "60") -> None:
+    """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
+    _complain_aloud()
+    write_up.AT_EXIT = float(patience)
+    writer = Writer(a_database(path))
+    writer.later(note("first"))
+    Writer(a_database(path)).later(note("second"))
+    say("ready")
+    until_told()
+
+
+def ends_with_nothing_to_write(path: str) -> None:
+    """Write what is written at once, and end when told."""
+    _complain_aloud()
+    Writer(a_database(path)).write(note("first"))
+    say("ready")
+    until_told()
+
+
+def ends_while_it_writes(path: str) -> None:
+    """End while another thread goes on writing."""
+    _complain_aloud()
+    writer = Writer(a_database(path))
+
+    def write() -> None:
+        for number in count():
+            writer.write(note(f"note {number}"))
+            writer.later(note(f"put off {number}"))
+
+    writer.write(note("first"))
+    threading.Thread(target=write, daemon=True).start()
+    say("ready")
+    until_told()
+
+
+def says_what_was_acknowledged(path: str) -> None:
+    """Write as much as can be, and say what was acknowledged."""
+    writer = Writer(a_database(path))
+    for number in range(3):
+        with suppress(RecollectError):
+            writer.write(note(f"theirs {number}"))
+            say(f"theirs {number}")
+    with suppress(RecollectError):
+        writer.close()
+
+
+def writes_and_moves_the_log(path: str) -> None:
+    """Write a note, and have it moved from the log into the file."""
+    db = a_database(path).connect()
+    note("theirs")(db)
+    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    db.close()
+    say("moved")
+
+
+def opens_too_many_files(path: str) -> None:
+    """Say what is said where no more files can be opened: to a reader, a writer, one who opens, and one who looks."""
+    database = a_database(path)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, most))
+    kept = []
+    with suppress(OSError):
+        while True:
+            kept.append(os.open(path, os.O_RDONLY))
+    for act in (
+        database.connect_reading,
+        lambda: Writer(database).write(note("never")),
+        lambda: a_database(path),
+        lambda: descriptors.piece(Path(path), 0, 9),
+    ):
+        try:
+            act()
+        except RecollectError as error:
+            say(type(error).__name__ if "too many" in str(error).lower() and "who may" not in str(error) else error)
 
 
 def is_in_a_change(path: str) -> None:
@@ -117,20 +230,23 @@ def opens_without_rights(path: str) -> None:
         say(type(error).__name__, error)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    command.__name__: command
-    for command in (
+if __name__ == "__main__":
+    obey(
         opens,
         writes,
         says_what_it_wrote,
         holds_the_turn,
         stands_in_line,
+        takes_a_turn,
+        draws_a_number_for_ever,
         holds_the_lock,
         writes_when_it_ends,
+        ends,
+        ends_with_nothing_to_write,
+        ends_while_it_writes,
+        says_what_was_acknowledged,
+        writes_and_moves_the_log,
+        opens_too_many_files,
         is_in_a_change,
         opens_without_rights,
     )
-}
-
-if __name__ == "__main__":
-    COMMANDS[sys.argv[1]](*sys.argv[2:])

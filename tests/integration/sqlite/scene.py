@@ -1,11 +1,13 @@
 """A small database on a real disk, and other processes that use it too."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 import apsw
 
@@ -48,10 +50,13 @@ def a_writer(database: Database, *, timeout: float = 30.0) -> Iterator[Writer]:
 
 
 class Other:
-    """Another process, which says a line when it is ready and goes on when it is told a line."""
+    """Another process, which says a line when it is ready and goes on when it is told a line, or when it is ended."""
+
+    acts: ClassVar[str] = "tests.integration.sqlite.other"
+    """The module of what it can do."""
 
     def __init__(self, *command: object, python: Sequence[str] = (sys.executable,)) -> None:
-        arguments = [*python, "-m", "tests.integration.sqlite.other", *map(str, command)]
+        arguments = [*python, "-m", self.acts, *map(str, command)]
         self.process = subprocess.Popen(
             arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -70,6 +75,15 @@ class Other:
         said, _ = self.process.communicate()
         assert self.process.returncode == 0
         return str(said).splitlines()
+
+    def suspend(self) -> None:
+        """Stop it where it is, until it is resumed; it is not told."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def resume(self) -> None:
+        """Let it go on from where it was."""
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it at once, wherever it is."""

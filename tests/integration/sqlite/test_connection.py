@@ -5,7 +5,7 @@ import socket
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -102,6 +102,18 @@ def test_a_database_with_the_mark_of_another_program_is_refused_even_if_it_is_em
     other.close()
     with pytest.raises(SchemaMismatch, match="application id 7"):
         a_database(path)
+
+
+@pytest.mark.parametrize("version", [5, -1])
+def test_a_database_with_the_version_of_another_program_is_refused_and_left_as_it_is(path: Path, version: int) -> None:
+    other = sqlite3.connect(path)
+    other.execute(f"PRAGMA user_version = {version}")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaMismatch, match=r"store\.db is a SQLite database of another program"):
+        a_database(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["store.db"]
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
@@ -371,6 +383,9 @@ def test_a_full_memory_is_not_called_a_disk() -> None:
             writer.write(note("x" * 100_000))
 
 
+# --- files that are not there any more
+
+
 Change = Callable[[Path], object]
 
 
@@ -384,10 +399,129 @@ def replaced(path: Path) -> None:
     other.replace(path)
 
 
-@pytest.mark.parametrize("change", [moved, replaced, Path.unlink])
-def test_nothing_is_written_to_a_file_that_is_not_there_any_more(path: Path, change: Change) -> None:
+GONE = [
+    (moved, "moved or deleted"),
+    (Path.unlink, "moved or deleted"),
+    (replaced, "replaced by another file"),
+]
+
+
+@pytest.mark.parametrize(("change", "what"), GONE)
+def test_nothing_is_written_to_a_file_that_is_not_there_any_more(path: Path, change: Change, what: str) -> None:
     with a_writer(a_database(path)) as writer:
         writer.write(note("first"))
         change(path)
-        with pytest.raises(StoreError, match=r"store\.db was moved, replaced or deleted while it was open"):
+        for _ in range(2):
+            with pytest.raises(StoreError, match=rf"store\.db was {what} while it was open; open the store again"):
+                writer.write(note("second"))
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize(("change", "what"), GONE)
+def test_nothing_is_read_from_a_file_that_is_not_there_any_more(
+    path: Path, change: Change, what: str, kept: int
+) -> None:
+    database = filled(a_database(path), "first")
+    readers = Readers(database, kept=kept)  # also with a connection that is opened only then
+    with readers.reading():
+        pass
+    change(path)
+    for _ in range(2):
+        told = rf"store\.db was {what} while it was open; open the store again"
+        with pytest.raises(StoreError, match=told), readers.reading():
+            pass
+    readers.close()
+
+
+def test_a_file_that_comes_back_is_used_again(path: Path) -> None:
+    with a_writer(a_database(path)) as writer:
+        writer.write(note("first"))
+        moved(path)
+        with pytest.raises(StoreError, match="moved or deleted"):
             writer.write(note("second"))
+        path.with_name("elsewhere.db").rename(path)
+        writer.write(note("third"))
+    assert notes(a_database(path)) == ["first", "third"]
+
+
+LOGS = [("-wal", "-shm"), ("-wal",), ("-shm",)]
+
+
+@pytest.mark.parametrize("endings", LOGS)
+def test_a_store_whose_log_was_deleted_is_refused_and_loses_nothing(path: Path, endings: Sequence[str]) -> None:
+    database = a_database(path)
+    readers = Readers(database)
+    with a_writer(database) as writer, readers.reading():
+        writer.write(note("first"))
+        delete(path, endings)
+        for _ in range(2):
+            told = rf"store\.db{endings[0]} was deleted or replaced while .*store\.db was open"
+            with pytest.raises(StoreError, match=told):
+                writer.write(note("never"))
+            with pytest.raises(StoreError, match=told), readers.reading():
+                pass
+    readers.close()
+    assert notes(a_database(path)) == ["first"]
+
+
+@pytest.mark.parametrize("endings", LOGS)
+def test_who_opens_a_store_while_others_of_the_process_have_a_deleted_log_is_refused(
+    path: Path, endings: Sequence[str]
+) -> None:
+    readers, late = Readers(filled(a_database(path), "first")), Readers(a_database(path))
+    with readers.reading():
+        delete(path, endings)
+        with pytest.raises(StoreError, match="was deleted or replaced while"), late.reading():
+            pass
+    readers.close()
+    late.close()
+    assert notes(a_database(path)) == ["first"]
+
+
+@pytest.mark.parametrize("endings", LOGS)
+def test_what_others_write_after_the_log_was_deleted_is_not_overwritten(path: Path, endings: Sequence[str]) -> None:
+    database = a_database(path)
+    with a_writer(database) as writer:
+        writer.write(note("first"))
+        delete(path, endings)
+        acknowledged = Other("says_what_was_acknowledged", path).end()
+    assert acknowledged != [] or endings == ("-wal",)  # with an index of another log, SQLite refuses by itself
+    assert [text for text in notes(a_database(path)) if text != "first"] == acknowledged
+
+
+def test_what_others_moved_into_the_file_after_the_log_was_deleted_is_not_overwritten(path: Path) -> None:
+    with a_writer(a_database(path)) as writer:
+        writer.write(note("first"))
+        delete(path, ("-wal", "-shm"))
+        assert Other("writes_and_moves_the_log", path).end() == ["moved"]
+        delete(path, ("-wal", "-shm"))
+    assert notes(a_database(path)) == ["theirs"]
+
+
+def delete(path: Path, endings: Sequence[str]) -> None:
+    for ending in endings:
+        path.with_name(f"{path.name}{ending}").unlink()
+
+
+# --- closing
+
+
+def test_a_connection_that_cannot_be_closed_keeps_no_other_open(path: Path) -> None:
+    readers = Readers(a_database(path))
+    begun, over = threading.Event(), threading.Event()
+
+    def wait(*_: object) -> None:
+        begun.set()
+        over.wait()
+
+    with readers.reading() as busy, readers.reading() as idle:
+        busy.create_scalar_function("wait", wait)
+    thread = threading.Thread(target=lambda: busy.execute("SELECT wait()").fetchall())
+    thread.start()
+    begun.wait()
+    with pytest.raises(StoreError, match="busy in another thread"):
+        readers.close()
+    with pytest.raises(apsw.ConnectionClosedError):
+        idle.execute("SELECT 1")
+    over.set()
+    thread.join()

@@ -4,6 +4,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -12,6 +14,7 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.stores.sqlite import forks
 from recollect.stores.sqlite.connection import Database, Readers
+from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.scene import a_database, a_writer, note, notes
 
 pytestmark = [
@@ -121,6 +124,25 @@ def test_many_forks_write_at_once(database: Database) -> None:
     assert sorted(notes(database)) == ["a", "b", "before", "c", "d", "meanwhile"]
 
 
+def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(database: Database) -> None:
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            with forks.inside():
+                over.wait(0.005)  # so that with many threads there is always one
+
+    threads = [threading.Thread(target=read) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    with a_writer(database) as writer:
+        said = [forked(partial(writer.write, note(f"{number}"))) for number in range(5)]
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert said == ["1", "2", "3", "4", "5"]
+
+
 def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None:
     begun, never = threading.Event(), threading.Event()
 
@@ -213,3 +235,38 @@ def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Da
         os.close(reading)
         os.close(writing)
     assert notes(database) == ["after"]
+
+
+def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
+    engine = an_engine(tmp_path / "agent.db", clock=None)
+    engine.remember("a seat by the window", scope=SCOPE)
+    over, written = threading.Event(), list[str]()
+
+    def use(thread: int) -> None:
+        for number in count():
+            written.append(engine.remember(f"of the parent {thread} {number}", scope=SCOPE).id)
+            engine.recall("a seat", scope=SCOPE)
+            engine.search("the parent", scope=SCOPE, limit=2)
+            if over.is_set():
+                return
+
+    def act(child: int) -> str:
+        signal.alarm(60)  # instead of waiting for ever
+        receipt = engine.remember(f"of the child {child}", scope=f"{SCOPE}/child")
+        engine.recall("a seat", scope=SCOPE)
+        found = engine.search("the child", scope=f"{SCOPE}/child", limit=200)
+        engine.close()
+        return str(any(one.id == receipt.id for one in found))
+
+    threads = [threading.Thread(target=use, args=(thread,)) for thread in range(3)]
+    for thread in threads:
+        thread.start()
+    said = [forked(partial(act, child)) for child in range(40)]
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert said == ["True"] * 40
+    kept = {memory.id for memory in engine.memories(scope=SCOPE)}
+    assert kept >= set(written)
+    assert len(engine.memories(scope=f"{SCOPE}/child")) == 40
+    engine.close()

@@ -77,6 +77,30 @@ def test_a_file_of_a_newer_program_is_refused_and_left_as_it_is(path: Path) -> N
     assert path.read_bytes() == before
 
 
+def test_a_file_whose_schema_has_no_number_of_ours_is_refused_and_left_as_it_is(path: Path) -> None:
+    db = a_database(path).connect()
+    db.pragma("user_version", -3)
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaMismatch, match=r"store\.db says that its schema is number -3 instead of 1; restore a"):
+        a_database(path)
+    assert path.read_bytes() == before
+
+
+def test_nothing_is_written_any_more_once_the_number_of_the_schema_went_back(path: Path) -> None:
+    database = a_database(path, folder=LATER)
+    with a_writer(database) as writer:
+        writer.write(lambda db: db.pragma("user_version", 1))
+        with pytest.raises(SchemaMismatch, match="number 1 instead of 2"):
+            writer.write(note("after"))
+
+
+def test_migrations_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "m" / "0001_first.sql").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"the migrations in .*m cannot be read \(Is a directory\)"):
+        migrations(tmp_path / "m")
+
+
 def test_nothing_is_written_any_more_once_a_newer_program_has_migrated_the_file(path: Path) -> None:
     with a_writer(a_database(path)) as writer:
         writer.write(note("before"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.stores.sqlite import turn as lines
 from recollect.stores.sqlite.turn import Gate, Line, NoTurn, Turn, turn
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
@@ -138,3 +139,148 @@ def test_a_process_that_is_killed_while_it_stands_in_line_does_not_break_it(tmp_
         assert first.end() == ["left"]
         waiting.join()
     assert notes(database) == ["after both"]
+
+
+# --- a line that does not move
+
+
+def test_a_process_that_is_suspended_in_line_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    database = a_database(tmp_path / "store.db")
+    first = Other("holds_the_turn", database.path)
+    assert first.hear() == "ready"
+    suspended = Other("takes_a_turn", database.path)
+    assert suspended.hear() == "ready"
+    wait_until_drawn(f"{database.path}-queue", 2)
+    suspended.suspend()
+    first.tell()
+    assert first.end() == ["left"]
+    others = [Other("writes", database.path, name, 2, 20) for name in "ab"]
+    assert [other.end() for other in others] == [[], []]
+    expected = {f"{name} {thread} {number}" for name in "ab" for thread in range(2) for number in range(20)}
+    assert set(notes(database)) == expected
+    suspended.resume()
+    suspended.tell()
+    assert suspended.end() == ["taken", "left"]
+    with a_writer(database) as writer:
+        writer.write(note("after all"))
+    assert set(notes(database)) == {*expected, "after all"}
+
+
+@pytest.mark.parametrize("make", [Gate, pytest.param(Line, marks=needs_locks_of_open_files)])
+def test_who_waits_goes_past_one_that_does_not_move(
+    place: str, make: Callable[[str, int], Gate | Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    still, second, third = (make(place, 0o600) for _ in range(3))
+    assert still.take()
+    assert not second.take()
+    second.leave()
+    third.take()
+    third.leave()
+    still.leave()
+    for one in (second, third):
+        assert one.take()
+        one.leave()
+    for one in (still, second, third):
+        one.close()
+
+
+@needs_locks_of_open_files
+def test_one_that_was_gone_past_has_its_turn_when_it_moves_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    still, second = Line(place, 0o600), Line(place, 0o600)
+    assert still.take()
+    assert not second.take()
+    still.leave()
+    assert still.take()
+    still.leave()
+    second.leave()
+    assert second.take()
+    for one in (still, second):
+        one.close()
+
+
+@needs_locks_of_open_files
+def test_a_line_moves_if_somebody_has_left_who_was_before_us(place: str) -> None:
+    first, second, mine, last = (Line(place, 0o600) for _ in range(4))
+    assert first.take()
+    for one in (second, mine, last):  # as they do who then have to wait
+        assert one._got_soon(lines._lock(Line._COUNTER))
+        assert one._drawn()
+
+    def stands_still() -> bool:
+        return mine._stands_still(mine._open())
+
+    assert stands_still()
+    first.leave()
+    assert [stands_still(), stands_still()] == [False, True]
+    second.leave()
+    assert [stands_still(), stands_still()] == [False, True]
+    last.leave()
+    assert stands_still()  # which is why it could leave
+    for one in (first, second, mine, last):
+        one.close()
+
+
+@needs_locks_of_open_files
+def test_who_was_overtaken_does_not_wait_for_those_who_overtook_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    still, second = Line(place, 0o600), Line(place, 0o600)
+    assert still.take()
+    over = threading.Event()
+
+    def go_round() -> None:
+        """Leave again and again, always with a number behind the second one's."""
+        wait_until_drawn(place, 2)
+        others = [Line(place, 0o600), Line(place, 0o600)]
+        while not over.is_set():
+            for other in others:
+                other.take()
+                other.leave()
+        for other in others:
+            other.close()
+
+    rushing = threading.Thread(target=go_round)
+    rushing.start()
+    assert not second.take()
+    over.set()
+    rushing.join()
+    for one in (still, second):
+        one.close()
+
+
+@needs_locks_of_open_files
+def test_one_that_is_suspended_while_it_draws_a_number_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    database = a_database(tmp_path / "store.db")
+    other = Other("draws_a_number_for_ever", database.path)
+    assert other.hear() == "ready"
+    with a_writer(database) as writer:
+        writer.write(note("first"))
+        monkeypatch.setattr(lines, "STANDSTILL", 3600.0)
+        for number in range(5):
+            writer.write(note(f"{number}"))
+        assert standing(f"{database.path}-queue") == 0
+        other.kill()
+        writer.write(note("last"))
+        assert standing(f"{database.path}-queue") == 1
+    assert notes(database) == ["first", *"01234", "last"]
+
+
+@needs_locks_of_open_files
+def test_a_line_that_was_cut_is_no_obstacle(place: str) -> None:
+    first, second, third = (Line(place, 0o600) for _ in range(3))
+    assert first.take()
+    Path(place).write_bytes(b"")
+    assert not second.take()  # its number is the first one's
+    second.leave()
+    first.leave()
+    for _ in range(3):
+        for one in (first, second, third):
+            one.take()
+            one.leave()
+    assert third.take()
+    for one in (first, second, third):
+        one.close()

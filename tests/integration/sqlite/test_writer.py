@@ -390,6 +390,59 @@ def test_a_writer_may_be_closed_when_the_process_ends(database: Database) -> Non
     assert notes(database) == ["at the end"]
 
 
+# --- processes that end
+
+
+def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(database: Database) -> None:
+    other = Other("ends", database.path)
+    assert other.hear() == "ready"
+    other.tell()
+    assert other.end() == []
+    assert sorted(notes(database)) == ["first", "second"]
+
+
+def test_a_process_that_has_written_all_ends_without_a_word(database: Database) -> None:
+    other = Other("ends_with_nothing_to_write", database.path)
+    assert other.hear() == "ready"
+    Path(database.name).unlink()
+    other.tell()
+    assert other.end() == []
+
+
+def test_a_process_ends_though_others_write_and_says_what_is_lost(database: Database) -> None:
+    busy = Other("holds_the_lock", database.path)
+    assert busy.hear() == "ready"
+    other = Other("ends", database.path, MOMENT)
+    assert other.hear() == "ready"
+    other.tell()
+    assert other.end() == ["changes_put_off_not_written"] * 2
+    busy.tell()
+    assert busy.end() == ["left"]
+    assert notes(database) == []
+
+
+def test_a_process_ends_though_the_file_is_gone_and_says_so(database: Database) -> None:
+    busy = Other("holds_the_lock", database.path)
+    assert busy.hear() == "ready"
+    other = Other("ends", database.path)
+    assert other.hear() == "ready"
+    Path(database.name).unlink()
+    busy.kill()
+    other.tell()
+    said = other.end()
+    assert said.count("change_put_off_failed") == 2
+    assert any("store.db was moved or deleted while it was open" in line for line in said)
+
+
+def test_a_process_may_end_while_it_writes(database: Database) -> None:
+    other = Other("ends_while_it_writes", database.path)
+    assert other.hear() == "ready"
+    other.tell()
+    assert other.end() == []
+    with a_writer(database) as writer:
+        writer.write(note("after"))
+
+
 # --- disks that fail
 
 
@@ -526,36 +579,6 @@ def test_a_full_disk_fails_the_whole_commit_if_sqlite_gave_it_up(database: Datab
 
 def log_of(database: Database) -> Path:
     return Path(f"{database.path}-wal")
-
-
-def test_a_truncating_checkpoint_leaves_nothing_in_the_log(database: Database, writer: Writer) -> None:
-    writer.write(note("secret"))
-    assert b"secret" in log_of(database).read_bytes()
-    writer.checkpoint(truncate=True)
-    assert log_of(database).read_bytes() == b""
-    writer.write(note("more"))
-    assert notes(database) == ["secret", "more"]
-
-
-def test_a_checkpoint_moves_all_into_the_file(database: Database, writer: Writer) -> None:
-    assert database.path is not None
-    writer.write(note("a word to be found"))
-    assert b"a word to be found" not in database.path.read_bytes()
-    writer.checkpoint()
-    assert b"a word to be found" in database.path.read_bytes()
-
-
-def test_a_checkpoint_waits_for_readers_until_the_time_is_over(database: Database, writer: Writer) -> None:
-    readers = Readers(database)
-    writer.write(note("first"))
-    with readers.reading() as db:
-        assert db.execute("SELECT text FROM notes").get == "first"
-        writer.write(note("second"))
-        with pytest.raises(StoreBusy, match="somebody is still reading"):
-            writer.checkpoint(truncate=True, timeout=MOMENT)
-    writer.checkpoint(truncate=True)
-    assert log_of(database).read_bytes() == b""
-    readers.close()
 
 
 def test_what_is_done_alone_is_outside_of_any_transaction(database: Database, writer: Writer) -> None:

@@ -6,7 +6,7 @@ from recollect.config import Settings
 from recollect.diagnosis.place import LITTLE_ROOM, NO_ROOM, model, room, sqlite_of, unfinished
 from recollect.model.diagnosis import Finding
 from recollect.model.encoder import Encoder
-from recollect.stores.sqlite.glance import Glance
+from recollect.stores.sqlite.stats import Glance
 
 HASHING = Encoder("hashing-64", 64)
 SERVED = Encoder("http:some-model", 512)
@@ -73,6 +73,6 @@ def test_every_model_that_a_store_is_on_its_way_to_is_named() -> None:
     both = Glance(schema=1, latest=1, encoder=HASHING, begun=(SERVED, Encoder("x", 1)), dismissed=2)
     assert [check.seen for check in unfinished(both)] == [
         "begun with http:some-model (512 dimensions), and not finished",
-        "begun with x (1 dimensions), and not finished",
+        "begun with x (1 dimension), and not finished",
         "vectors of a former model are still to be removed",
     ]

@@ -40,7 +40,7 @@ def indexed(pool: Iterable[Counts], steps: Sequence[int] = ()) -> Postings:
     blobs = [encode(memory) for memory in pool]
     postings = Postings()
     for size in (*steps, len(blobs)):
-        postings, blobs = postings.append(blobs[:size]), blobs[size:]
+        postings, blobs = postings.append(Postings.of(blobs[:size])), blobs[size:]
     return postings
 
 
@@ -147,8 +147,8 @@ def test_blocks_stay_few_because_each_is_much_larger_than_the_next(steps: list[i
 
 def test_appending_nothing_changes_nothing() -> None:
     postings = indexed([{"a": 1}])
-    assert postings.append([]).blocks == postings.blocks
-    assert Postings().append([]).blocks == ()
+    assert postings.append(Postings.of([])).blocks == postings.blocks
+    assert Postings().append().blocks == ()
 
 
 @given(corpora(), questions, st.lists(memories, min_size=1, max_size=12))
@@ -159,7 +159,7 @@ def test_a_reader_goes_on_seeing_what_it_saw_while_rows_are_appended(
     before = indexed(pool)
     after = before
     for memory in more:
-        after = after.append([encode(memory)])
+        after = after.append(Postings.of([encode(memory)]))
     assert len(after) == len(pool) + len(more)
     assert found(question, before, eligible) == expected(question, pool, eligible)
 
@@ -177,7 +177,7 @@ def test_readers_in_other_threads_need_no_lock() -> None:
     with ThreadPoolExecutor(4) as readers:
         answers = readers.map(read, range(100))
         for memory in pool:
-            newest[0] = newest[0].append([encode(memory)])
+            newest[0] = newest[0].append(Postings.of([encode(memory)]))
         assert all(answers)
 
 

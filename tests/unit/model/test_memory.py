@@ -28,6 +28,7 @@ from recollect.testing import NOW, a_memory
         ({"tags": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'tags': 65 of them"),
         ({"tags": (" ",)}, "field 'tags'"),
         ({"evidence": ("",)}, "field 'evidence'"),
+        ({"evidence": ("x" * (LONGEST_TEXT // 2), "é" * (LONGEST_TEXT // 4 + 1))}, "field 'evidence'.*together"),
         ({"session": ""}, "field 'session'"),
         ({"importance": 1.1}, "field 'importance'"),
         ({"confidence": float("nan")}, "field 'confidence'"),

@@ -1,10 +1,14 @@
 """Scope: a path compared by whole parts."""
 
+import unicodedata
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import ScopeError
+from recollect.errors import FieldError, ScopeError
+from recollect.model import limits
 from recollect.model.scope import LONGEST_PART, MARKS, MOST_PARTS, Scope, a_scope
 
 PARTS = st.text(st.sampled_from("abzé9-_.@:+=~#"), min_size=1, max_size=8).filter(lambda part: part.strip("."))
@@ -61,11 +65,56 @@ def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
         ("/".join("a" * (MOST_PARTS + 1)), "1 to 16 parts"),
         ("a" * 100_000, "100000 characters"),
         ("\ud800", "has"),
+        ("acme\ufe0f", r"has U\+FE0F, which nobody can see; leave it out"),
+        ("acme/\u3164", r"has U\+3164"),
     ],
 )
 def test_a_scope_that_names_nothing_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ScopeError, match=problem):
         Scope.parse(text)
+
+
+IGNORABLE = [
+    *(
+        "00AD",
+        "034F",
+        "061C",
+        "115F..1160",
+        "17B4..17B5",
+        "180B..180F",
+        "200B..200F",
+        "202A..202E",
+        "2060..206F",
+        "3164",
+    ),
+    *("FE00..FE0F", "FEFF", "FFA0", "FFF0..FFF8", "1BCA0..1BCA3", "1D173..1D17A", "E0000..E0FFF"),
+]
+"""Unicode 17, DerivedCoreProperties.txt: Default_Ignorable_Code_Point."""
+
+BLANK = ["2800", "16FE4", "1D159"]
+"""Characters that have a shape, and it is a blank."""
+
+
+@pytest.mark.parametrize("code", [*IGNORABLE, *BLANK])
+def test_what_nobody_can_see_tells_no_two_scopes_or_ids_apart(code: str) -> None:
+    first, _, last = code.partition("..")
+    for point in range(int(first, 16), int(last or first, 16) + 1):
+        with pytest.raises(ScopeError):
+            Scope.parse(f"acme{chr(point)}")
+        with pytest.raises(FieldError, match="control, invisible or broken"):
+            limits.an_id("id", f"a{chr(point)}b")
+
+
+@pytest.mark.parametrize("name", ["señor", "ümit", "नमस्ते", "ราชา", "안녕", "日本", "Ελλάδα", "שָׁלוֹם", "أَحْمَد"])
+def test_marks_that_belong_to_a_script_are_seen(name: str) -> None:
+    assert str(Scope.parse(name)) == unicodedata.normalize("NFC", name)
+    assert limits.an_id("id", name) == name
+
+
+@pytest.mark.parametrize("parts", ["acme", ["acme"], 7, None, ("acme", 7)])
+def test_a_scope_is_made_of_texts(parts: Any) -> None:
+    with pytest.raises(ScopeError, match="is no t"):
+        Scope(parts)
 
 
 @pytest.mark.parametrize("value", [None, 7, ["acme"], b"acme"])

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.model.memory import MemoryId
-from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote, tally_votes
+from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote, standing, tally_votes, without_names
 from recollect.testing import NOW
 
 
@@ -34,3 +36,34 @@ def test_every_principal_is_heard() -> None:
 
 def test_nothing_comes_of_no_votes() -> None:
     assert tally_votes([]) == (0, 0)
+
+
+votes = st.lists(
+    st.builds(
+        Vote,
+        context=st.sampled_from(["x", "y", "z", "erased 1"]),
+        memory=st.just(MemoryId("a")),
+        by=st.sampled_from(["ana", "ben", "erased 1", "erased 2"]),
+        use=st.sampled_from([Use.HELPED, Use.MISLED]),
+        at=st.just(NOW),
+    ),
+    max_size=12,
+)
+
+
+@given(votes, st.sets(st.sampled_from(["x", "y"])))
+def test_votes_without_names_are_as_many_and_say_the_same_and_no_longer_by_whom(
+    cast: list[Vote], contexts: set[str]
+) -> None:
+    left = without_names(cast, contexts, "ana")
+    assert [(one.use, one.at, one.memory) for one in left] == [(one.use, one.at, one.memory) for one in cast]
+    assert not any(one.by == "ana" or one.context in contexts for one in left)
+    assert len(standing(left)) == len(standing(cast))
+    kept = [one for one in cast if one.by != "ana" and one.context not in contexts]
+    assert [one for one, was in zip(left, cast, strict=True) if one == was] == kept
+
+
+@given(votes)
+def test_a_principal_that_is_named_no_more_has_the_same_say(cast: list[Vote]) -> None:
+    assert tally_votes(standing(without_names(cast, (), "ana"))) == tally_votes(standing(cast))
+    assert without_names(without_names(cast, (), "ana"), (), "ana") == without_names(cast, (), "ana")

@@ -122,7 +122,7 @@ def test_what_was_being_embedded_while_it_forgot_is_not_remembered() -> None:
 
 def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
     cached = Cached(Liar())
-    with pytest.raises(ProviderError, match=r"recording gave an array of \(1, 64\) for 2 texts"):
+    with pytest.raises(ProviderError, match=r"shape \(1, 64\); it promised 2 rows of 64 numbers"):
         embed(cached, "a", "b")
 
 
@@ -130,3 +130,46 @@ def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
 def test_a_size_that_cannot_be_is_refused(size: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
         Cached(Hashing(), size=size)
+
+
+class Given:
+    """An embedder that gives what it is told to."""
+
+    name = "given"
+    dimensions = 2
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Any:
+        return self.rows
+
+
+@pytest.mark.parametrize("rows", [[[3.0, 4.0]], ((3, 4),), np.array([[3, 4]]), [np.array([3.0, 4.0])]])
+def test_an_embedder_may_give_lists_and_whole_numbers(rows: Any) -> None:
+    assert Cached(Given(rows)).embed(["a"], "memory").tolist() == [[3.0, 4.0]]
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e300])
+def test_numbers_are_kept_as_precise_as_they_came(size: float) -> None:
+    cached = Cached(Given([[3 * size, 4 * size]]))
+    for _ in range(2):
+        assert cached.embed(["a"], "memory").tolist() == [[3 * size, 4 * size]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (None, "NoneType of object"),
+        ([[1.0], [1.0, 2.0]], "rows of different lengths"),
+        ((row for row in [[1.0, 2.0]]), "generator of object"),
+        ([["a", "b"]], "list of <U1"),
+        (np.array([[1j, 2.0]]), "ndarray of complex128"),
+        ([[True, False]], "list of bool"),
+        ([[1.0, 2.0, 3.0]], "shape (1, 3); it promised 1 rows of 2 numbers"),
+    ],
+)
+def test_what_is_no_row_of_numbers_for_each_text_is_refused(rows: Any, told: str) -> None:
+    with pytest.raises(ProviderError) as refused:
+        Cached(Given(rows)).embed(["a"], "memory")
+    assert told in str(refused.value)

@@ -1,42 +1,58 @@
-"""Backup: a copy of a store as it is at one moment, made while others read and write it."""
+"""Backup: a copy of a store as it is at one moment, made while others read and write it, and sealed.
 
+The seal is the sum of all bytes, at the end of the file, by which any change to it is noticed. SQLite reads a file up
+to the last page that its header counts, so it does not mind what is behind. As soon as the file is written to as a
+store, SQLite cuts it to whole pages and the seal is gone, so that it is never wrong about a store.
+"""
+
+import hashlib
 import os
-import sys
-import tempfile
+from enum import Enum
 from pathlib import Path
 
 import apsw
 
 from recollect.errors import Conflict, StoreError, show
+from recollect.files import give_name, unfinished, unmerged
 from recollect.ports import Progress
-from recollect.stores.sqlite.connection import translated
-from recollect.stores.sqlite.seals import seal
+from recollect.stores.sqlite import descriptors
+from recollect.stores.sqlite.connection import translated, usable
 
 PAGES = 256
 """How many pages are copied at a time."""
 
+MARK = b"recollect sealed"
+LENGTH = len(MARK) + hashlib.sha256().digest_size
+"""Bytes of a seal."""
+
+
+class Seal(Enum):
+    """What the end of a file says about the rest."""
+
+    INTACT = "intact"
+    BROKEN = "broken"
+    CUT = "cut"
+    ABSENT = "absent"
+
 
 def backup(source: apsw.Connection, target: Path, mode: int, progress: Progress) -> None:
     """Copy what the connection sees to a new file, which is there only when it is whole; one that is there stays."""
-    if target.exists():
-        raise is_there(target)
-    unfinished = _unfinished(target)
+    usable(os.fsdecode(target))
+    _refuse(target)
     try:
-        with translated(str(target)):
-            _copy(source, unfinished, progress)
-        seal(unfinished)
-        unfinished.chmod(mode)
-        _give_name(unfinished, target)
+        with unfinished(target.parent) as folder:
+            copied = folder / "copy.db"
+            with translated(str(target)):
+                _copy(source, copied, progress)
+            _seal(copied)
+            copied.chmod(mode)
+            _refuse(target)  # for what came meanwhile
+            give_name(copied, target)
+    except FileExistsError as error:
+        raise _is_there(target) from error
     except OSError as error:
         remedy = "check the folder and the room in it"
         raise StoreError(f"{target} cannot be written ({error.strerror}); {remedy}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def is_there(target: Path) -> Conflict:
-    """What is said of a file that would be overwritten."""
-    return Conflict(f"{show(str(target))} is there already; name another file, or move it away")
 
 
 def copy(source: apsw.Connection, target: Path) -> None:
@@ -44,18 +60,39 @@ def copy(source: apsw.Connection, target: Path) -> None:
     _copy(source, target, _silently)
 
 
+def seal_of(path: Path) -> Seal:
+    """Whether the file has a seal, and whether every byte is as it was when it was sealed; or else, whether the file
+    ends inside of a page, as no store does."""
+    size = descriptors.size(path)
+    end = descriptors.piece(path, max(size - LENGTH, 0), LENGTH)
+    if not end.startswith(MARK):
+        page = int.from_bytes(descriptors.piece(path, 16, 2)) or 1
+        return Seal.CUT if size % (65_536 if page == 1 else page) else Seal.ABSENT
+    sum = hashlib.sha256()
+    left = size - LENGTH
+    for _, block in descriptors.blocks(path):
+        sum.update(block[:left])
+        left -= len(block[:left])
+    return Seal.INTACT if end == MARK + sum.digest() else Seal.BROKEN
+
+
+def _refuse(target: Path) -> None:
+    """Nothing is overwritten, and nothing is made that SQLite would read together with what is beside it."""
+    if target.exists():
+        raise _is_there(target)
+    beside = unmerged(target)
+    if beside is not None:
+        taken = f"{beside.name} is there, which would be taken for the newest part of it"
+        raise Conflict(f"{show(str(target))} cannot be made: {taken}; name another file, or move that away")
+
+
+def _is_there(target: Path) -> Conflict:
+    """What is said of a file that would be overwritten."""
+    return Conflict(f"{show(str(target))} is there already; name another file, or move it away")
+
+
 def _silently(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
-
-
-def _unfinished(target: Path) -> Path:
-    """A new file beside the target, for us alone."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
-    except OSError as error:
-        raise StoreError(f"{target} cannot be made ({error.strerror}); check its folder") from error
-    os.close(descriptor)
-    return Path(name)
 
 
 def _copy(source: apsw.Connection, target: Path, progress: Progress) -> None:
@@ -71,19 +108,11 @@ def _copy(source: apsw.Connection, target: Path, progress: Progress) -> None:
         db.close()
 
 
-def _give_name(unfinished: Path, target: Path) -> None:
-    """Give the file its name in one step, unless somebody else was quicker."""
-    try:
-        os.link(unfinished, target)
-    except FileExistsError as error:
-        raise is_there(target) from error
-    except OSError as error:  # some file systems have no links
-        if target.exists():
-            raise is_there(target) from error
-        unfinished.replace(target)
-    if sys.platform != "win32":  # where a folder cannot be opened
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+def _seal(path: Path) -> None:
+    """Put a seal on a file that nobody has open, and have all of it on the disk."""
+    with path.open("r+b") as file:
+        sum = hashlib.file_digest(file, "sha256")
+        file.seek(0, os.SEEK_END)
+        file.write(MARK + sum.digest())
+        file.flush()
+        os.fsync(file.fileno())

@@ -54,7 +54,8 @@ class Clerk:
         if self._turn is None:
             self._turn = self._database.turn()
         db = self._connected()  # before others have to wait for it
-        self._turn.take()
+        if not self._turn.take():
+            _LOG.info("line_stands_still", extra={"store": self._database.name})
         try:
             with forks.inside():
                 self._work(db)
@@ -126,6 +127,7 @@ class Clerk:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._database.note_moved(db)
         self._disconnect()
 
     def _do_alone(self, db: apsw.Connection, asked: Asked) -> None:
@@ -135,6 +137,7 @@ class Clerk:
             asked.promise.set_exception(self._own(error))
         if db.in_transaction:
             db.execute("ROLLBACK")
+        self._database.note_moved(db)
 
     def _shorten_log(self, db: apsw.Connection, before: int) -> None:
         """Move the log into the file each time it has grown past another thousand pages.
@@ -152,6 +155,7 @@ class Clerk:
         mode = apsw.SQLITE_CHECKPOINT_RESTART if log >= LONG_LOG else apsw.SQLITE_CHECKPOINT_PASSIVE
         try:
             db.wal_checkpoint(mode=mode)
+            self._database.note_moved(db)
         except apsw.BusyError:
             _LOG.debug("checkpoint_put_off", extra={"store": self._database.name, "pages": log})
         except apsw.Error as error:  # what was committed is safe in the log
@@ -176,8 +180,8 @@ class Clerk:
     def _disconnect(self) -> None:
         db, self._db = self._db, None
         if db is not None:
-            with forks.inside(), suppress(apsw.Error):
-                db.close()
+            with suppress(StoreError):
+                self._database.disconnect(db)
 
     def _let_go(self) -> None:
         self._disconnect()

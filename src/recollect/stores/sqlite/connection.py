@@ -1,10 +1,10 @@
 """Connections: a SQLite file, or one in memory, opened in one way; and the driver's errors as ours."""
 
+import logging
 import os
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,9 +13,13 @@ from uuid import uuid4
 import apsw
 
 from recollect.errors import InvalidInput, SchemaMismatch, StoreBusy, StoreError, show
-from recollect.stores.migrate import Migration, migrate, migrations, newer
-from recollect.stores.sqlite import forks
+from recollect.heirs import Lock, tell_children
+from recollect.stores.migrate import Migration, migrate, migrations, mismatch
+from recollect.stores.sqlite import descriptors, forks
+from recollect.stores.sqlite.presence import Presence, stamp
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
+
+_LOG = logging.getLogger(__name__)
 
 APPLICATION_ID = int.from_bytes(b"reco")
 """What a file of ours says where SQLite has room for the number of an application."""
@@ -57,12 +61,16 @@ def ours(error: apsw.Error, name: str) -> StoreError:
             return StoreError(f"{name}: the file is damaged ({error}); run `recollect verify` to see what can be saved")
         case apsw.NotADBError():
             return SchemaMismatch(f"{name} is no SQLite database; name another file, or move this one away")
+        case apsw.CantOpenError() if descriptors.exhausted():
+            return StoreError(f"{name}: {descriptors.too_many()}")
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
             return StoreError(f"{name} cannot be written ({error}); check who may write to the file and its folder")
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
             return _full(name)  # no room for the index of the log, which SQLite does not call a full disk
         case apsw.IOError():
-            return StoreError(f"{name}: the disk failed ({error}), so nothing was written; check the disk")
+            return StoreError(
+                f"{name}: the disk failed ({error}), so nothing was written; check the disk and your quota on it"
+            )
         case _:
             return StoreError(f"{name}: {error}")
 
@@ -73,19 +81,25 @@ def _full(name: str) -> StoreError:
 
 
 class Database:
-    """One SQLite file, or a throw-away one in memory that the threads of this process share."""
+    """One SQLite file, or a throw-away one in memory that the threads of this process share.
+
+    A file that may only be read is read without a lock or a log, for which there is no place; so it must stay as it was
+    when it was opened.
+    """
 
     def __init__(self, name: str, path: Path | None, patience: float = BUSY) -> None:
         self.name = name
         self.path = path
         self._patience = patience
-        self._uri = None if path else f"file:/recollect-{uuid4().hex}?vfs=memdb"
+        self.read_only = path is not None and _may_only_be_read(path)
+        self._stamp = stamp(path) if path else None
+        self._presence = Presence(name, path) if path and not self.read_only else None
+        self._uri = _uri(path, read_only=self.read_only)
         self._inherited = False
         self._schema: int | None = None
-        self._identity = (0, 0)
         # what is in memory lives as long as a connection to it
         self._anchor = None if path else self._opened(apsw.SQLITE_OPEN_CREATE)
-        forks.tell_children(self)
+        tell_children(self)
 
     @classmethod
     def open(
@@ -99,29 +113,46 @@ class Database:
         name = os.fsdecode(target)
         database = cls(name, None if name == IN_MEMORY else usable(name), patience)
         with forks.inside(), translated(name):
+            database.refuse_if_written()
             db = database._opened(apsw.SQLITE_OPEN_CREATE)
             try:
                 database._claim(db)
-                database._schema = migrate(_Schema(db, name), steps)
-                database._identity = _identity(database.path)
+                database._schema = database._migrated(db, steps)
+                if database._presence:
+                    database._presence.settle()
             finally:
                 db.close()
         return database
 
     def connect(self) -> apsw.Connection:
         """A connection that may write; what it commits is on the disk when the commit returns."""
-        with forks.inside(), translated(self.name):
-            db = self._opened()
-            _set(db, "foreign_keys=ON", f"cache_size=-{_WRITER_CACHE}")
-            _set(db, f"journal_size_limit={_KEPT_LOG}", "wal_autocheckpoint=0")  # the writer decides when
-            return db
+        self.refuse_if_read_only()
+        return self._connected(
+            "foreign_keys=ON",
+            f"cache_size=-{_WRITER_CACHE}",
+            f"journal_size_limit={_KEPT_LOG}",
+            "wal_autocheckpoint=0",  # the writer decides when
+        )
 
     def connect_reading(self) -> apsw.Connection:
         """A connection that can only read."""
+        # not as a read-only file, which could not mend the log of a process that died
+        return self._connected("query_only=ON", f"cache_size=-{_READER_CACHE}")
+
+    def note_moved(self, db: apsw.Connection) -> None:
+        """What was in the log has been moved into the file: it is still ours, though it was written."""
+        if self._presence:
+            with suppress(StoreError):
+                self._presence.refuse_if_gone(db)
+
+    def disconnect(self, db: apsw.Connection) -> None:
+        """Close a connection; SQLite clears up behind the last one, unless what is there now is not ours."""
         with forks.inside(), translated(self.name):
-            db = self._opened()  # not as a read-only file, which could not mend the log of a process that died
-            _set(db, "query_only=ON", f"cache_size=-{_READER_CACHE}")
-            return db
+            if self._presence and not self._presence.may_clear_up(db):
+                _LOG.warning("log_left_behind", extra={"store": self.name})
+                db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            db.close()
+        descriptors.close_unused()
 
     def turn(self) -> Turn:
         """The line in which the processes stand that write to this file."""
@@ -130,23 +161,44 @@ class Database:
         try:
             return turn(f"{self.path}-queue", self.path.stat().st_mode & 0o666)
         except OSError as error:
+            self.explain()
+            if error.errno in descriptors.EXHAUSTED:
+                raise StoreError(f"{self.name}: {descriptors.too_many()}") from error
             remedy = "check who may write to the folder"
             raise StoreError(f"{self.name}-queue cannot be opened ({error.strerror}); {remedy}") from error
 
+    def refuse_if_written(self) -> None:
+        """A file that may only be read is what it was when it was opened, and all of it is in the file."""
+        if self.path is None or not self.read_only:
+            return
+        if stamp(self.path) != self._stamp:
+            raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
+        if any(descriptors.size(_beside(self.path, log)) for log in ("-wal", "-journal")):
+            remedy = "let somebody open and close it who may write to it, or read a backup of it"
+            raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
+
+    def refuse_if_read_only(self) -> None:
+        """Nothing is written where it may not be."""
+        if self.read_only:
+            raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
+
     def refuse_if_replaced(self, db: apsw.Connection) -> None:
-        """Nothing is written to a file that was taken away, nor to a schema this program does not know.
+        """Nothing is written to files that were taken away, nor read from them, nor in a schema we do not know.
 
-        Inside a transaction of writing, since another process may migrate at any time before.
+        Inside a transaction, of which this is the first look at the file: another process may migrate at any time
+        before.
         """
-        if _identity(self.path) != self._identity:
-            raise StoreError(f"{self.name} was moved, replaced or deleted while it was open; open the store again")
-        self.refuse_if_migrated(db)
-
-    def refuse_if_migrated(self, db: apsw.Connection) -> None:
-        """Inside a transaction: its schema is still the one that this program has opened."""
         version = int(db.pragma("user_version"))
+        if self._presence:
+            self._presence.refuse_if_gone(db)
         if self._schema is not None and version != self._schema:
-            raise newer(self.name, version, self._schema)
+            raise mismatch(self.name, version, self._schema)
+
+    def explain(self) -> None:
+        """Raises what may be behind an error of SQLite's: that the file is not what it was."""
+        self.refuse_if_written()
+        if self._presence:
+            self._presence.refuse_if_gone()
 
     def close(self) -> None:
         """Let go of what is in memory."""
@@ -157,36 +209,72 @@ class Database:
         """What is in memory stays with the parent."""
         self._inherited = True
 
+    def _connected(self, *pragmas: str) -> apsw.Connection:
+        with forks.inside(), translated(self.name):
+            try:
+                return self._prepared(self._opened(), pragmas)
+            except apsw.Error:
+                self.explain()
+                raise
+
+    def _prepared(self, db: apsw.Connection, pragmas: Sequence[str]) -> apsw.Connection:
+        try:
+            _set(db, *pragmas)
+            if self._presence:
+                db.pragma("user_version")  # SQLite opens the log when something is first read
+                self._presence.note(db)
+        except BaseException:
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            db.close()
+            raise
+        return db
+
     def _opened(self, flags: int = 0) -> apsw.Connection:
         forks.refuse_disturbed_child()
-        if self._uri and self._inherited:
+        if self.path is None and self._inherited:
             raise StoreError(f"{self.name} stays with the process that made it; give the path of a file to share it")
-        flags |= apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_URI if self._uri else 0)
-        db = apsw.Connection(self._uri or str(self.path), flags)
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else flags | apsw.SQLITE_OPEN_READWRITE
+        name, flags = self._uri or str(self.path), flags | (apsw.SQLITE_OPEN_URI if self._uri else 0)
+        db = descriptors.connected(str(self.path or ""), lambda: apsw.Connection(name, flags))
         forks.close_in_children(db)
         db.set_busy_timeout(round(self._patience * 1000))
+        # one plan for whatever a statement is given: else joins are planned anew each time, ten times as slow
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _set(db, "synchronous=FULL", "secure_delete=ON")
         return db
 
     def _claim(self, db: apsw.Connection) -> None:
         """Make a file ours if it is empty; refuse it if it is somebody else's."""
+        claimed = is_claimed(db, self.name)
+        if self.read_only:
+            return
         if db.readonly("main"):
             raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
-        claimed = is_claimed(db, self.name)
         _set(db, f"page_size={PAGE_SIZE}")  # heeded by a file without pages only
         if self.path and (mode := _with_log(db, self._patience)) != "wal":
             raise StoreError(f"{self.name} cannot have a write-ahead log (but {mode}); keep it on a local disk")
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
 
+    def _migrated(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
+        """The number of the last migration, which has to be applied already if nothing can be written."""
+        schema = _Schema(db, self.name)
+        if self.read_only and schema.version() < len(steps):
+            remedy = "let somebody open it who may write to it"
+            raise SchemaMismatch(
+                f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
+            )
+        return migrate(schema, steps)
+
 
 def is_claimed(db: apsw.Connection, name: str) -> bool:
     """Whether the database says that it is ours; refused if it is somebody else's."""
     # in one statement, since another process may be making the file at this moment
-    mark, tables = db.execute(
-        "SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id"
+    mark, version, tables = db.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
+        "FROM pragma_application_id, pragma_user_version"
     ).get
-    if mark != APPLICATION_ID and (mark or tables):
+    if mark != APPLICATION_ID and (mark or version or tables):
         raise SchemaMismatch(
             f"{name} is a SQLite database of another program (application id {mark}); name another file"
         )
@@ -212,13 +300,23 @@ def usable(name: str) -> Path:
     return path
 
 
-def _identity(path: Path | None) -> tuple[int, int]:
-    """Which file it is, whatever it is called; (0, 0) if there is none."""
-    try:
-        found = path.stat() if path else None
-    except OSError:
-        return 0, 0
-    return (found.st_dev, found.st_ino) if found else (0, 0)
+def _uri(path: Path | None, *, read_only: bool) -> str | None:
+    """What SQLite is told to open where a path does not say it all."""
+    if path is None:
+        return f"file:/recollect-{uuid4().hex}?vfs=memdb"
+    return f"{path.as_uri()}?immutable=1" if read_only else None
+
+
+def _may_only_be_read(path: Path) -> bool:
+    """Whether the file is there, but cannot be written, or its log cannot be kept beside it and is not there yet."""
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return False
+    has_log = os.access(path.parent, os.W_OK | os.X_OK) or _beside(path, "-wal").exists()
+    return not (has_log and os.access(path, os.W_OK))
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
 
 
 def _with_log(db: apsw.Connection, patience: float) -> str:
@@ -281,10 +379,10 @@ class Readers:
     def __init__(self, database: Database, *, kept: int = 8) -> None:
         self._database = database
         self._kept = kept
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._idle: list[apsw.Connection] = []
         self._closed = False
-        forks.tell_children(self)
+        tell_children(self)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -292,9 +390,14 @@ class Readers:
         with forks.inside(), translated(self._database.name):
             db = self._lent()
             try:
+                self._database.refuse_if_written()
                 db.execute("BEGIN")
-                self._database.refuse_if_migrated(db)  # and the first thing read fixes what is seen
+                self._database.refuse_if_replaced(db)  # and the first thing read fixes what is seen
                 yield db
+                self._database.refuse_if_written()  # meanwhile
+            except apsw.Error:
+                self._database.explain()
+                raise
             finally:
                 self._returned(db)
 
@@ -303,13 +406,12 @@ class Readers:
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-        with forks.inside():
+        with ExitStack() as whatever_happens:
             for db in idle:
-                db.close()
+                whatever_happens.callback(self._database.disconnect, db)
 
     def after_fork(self) -> None:
         """Begin with no connection."""
-        self._lock = threading.Lock()
         self._idle = []
 
     def _lent(self) -> apsw.Connection:
@@ -331,4 +433,4 @@ class Readers:
             if keep:
                 self._idle.append(db)
         if not keep:
-            db.close()
+            self._database.disconnect(db)

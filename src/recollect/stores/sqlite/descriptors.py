@@ -1,17 +1,21 @@
 """Descriptors: files of a store opened for plain reading, in a way that does not disturb SQLite.
 
 When a process closes any descriptor of a file, the kernel drops every lock the process has on it, SQLite's among them,
-and another process may then remove the log of a store that is in use. So a file is opened once, and its descriptor
-stays open for as long as the file exists.
+and another process may then remove the log of a store that is in use. So the descriptor of a file stays open for as
+long as this process has a connection to its store.
 """
 
+import errno
 import os
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from recollect.stores.sqlite import forks
+import apsw
+
+from recollect.errors import StoreError
+from recollect.heirs import Lock
 
 COMPANIONS = ("", "-wal", "-shm", "-queue", "-journal")
 """What the files of a store are called, after its path."""
@@ -19,35 +23,64 @@ COMPANIONS = ("", "-wal", "-shm", "-queue", "-journal")
 BLOCK = 4 * 1024**2
 """How many bytes are read at a time."""
 
+EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+"""What an error says when no more files can be opened, by this process or by all."""
+
 _Identity = tuple[int, int]
 
 
 class _Descriptors:
-    """Those of this process, by the file they are of."""
+    """Those of this process, by the file they are of, each with the path of the file."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: dict[_Identity, int] = {}
-        forks.tell_children(self)
+        self._lock = Lock()
+        self._open: dict[_Identity, tuple[int, str]] = {}
+        self._connected: WeakKeyDictionary[apsw.Connection, str] = WeakKeyDictionary()
+
+    def connected(self, store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
+        """Have a store connected to; no descriptor is closed meanwhile."""
+        with self._lock:
+            db = connect()
+            self._connected[db] = store
+        return db
 
     def read(self, path: Path, length: int, place: int) -> bytes:
-        """So many bytes of the file from a place on, or what there is of them; it is opened if it never was."""
+        """So many bytes of the file from a place on, or what there is of them."""
         with self._lock:
-            self._close_deleted()
             told = path.stat()
             file = (told.st_dev, told.st_ino)
             if file not in self._open:
-                self._open[file] = os.open(path, os.O_RDONLY)
-            return _read(self._open[file], length, place)
+                self._open[file] = (os.open(path, os.O_RDONLY | os.O_CLOEXEC), os.path.realpath(path))
+            try:
+                return _read(self._open[file][0], length, place)
+            finally:
+                self._close_unused()
 
-    def _close_deleted(self) -> None:
-        for file, descriptor in list(self._open.items()):
-            if os.fstat(descriptor).st_nlink == 0:  # nobody can open it any more, so no lock is lost
-                os.close(self._open.pop(file))
+    def close_unused(self) -> None:
+        """Close those whose stores nobody here is connected to any more."""
+        with self._lock:
+            if self._open:
+                self._close_unused()
 
-    def after_fork(self) -> None:
-        """Another thread of the parent may have had the lock."""
-        self._lock = threading.Lock()
+    def _close_unused(self) -> None:
+        stores = [self._store_of(db) for db in apsw.connections()]
+        in_use = None if None in stores else {f"{store}{ending}" for store in stores for ending in COMPANIONS}
+        for file, (descriptor, path) in list(self._open.items()):
+            deleted = os.fstat(descriptor).st_nlink == 0  # nobody can open it any more, so no lock is lost
+            if deleted or (in_use is not None and path not in in_use):
+                del self._open[file]
+                os.close(descriptor)
+
+    def _store_of(self, db: apsw.Connection) -> str | None:
+        """The path of the store that it is connected to; nothing if that cannot be said now."""
+        if (store := self._connected.get(db)) is not None:
+            return store
+        try:
+            return db.filename
+        except apsw.ConnectionClosedError:
+            return ""
+        except apsw.ThreadingViolationError:  # another thread is busy with it
+            return None
 
 
 def _read(descriptor: int, length: int, place: int) -> bytes:
@@ -69,14 +102,42 @@ def files_of(path: Path) -> list[Path]:
 def blocks(path: Path, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
     """The file in pieces, each with its place and with `overlap` bytes of the next one behind it."""
     place = 0
-    while block := _DESCRIPTORS.read(path, BLOCK + overlap, place):
+    while block := piece(path, place, BLOCK + overlap):
         yield place, block
         place += BLOCK
 
 
 def piece(path: Path, place: int, length: int) -> bytes:
     """So many bytes of the file, or what there is of them."""
-    return _DESCRIPTORS.read(path, length, place)
+    try:
+        return _DESCRIPTORS.read(path, length, place)
+    except OSError as error:
+        told = too_many() if error.errno in EXHAUSTED else f"it cannot be read ({error.strerror})"
+        raise StoreError(f"{path}: {told}") from error
+
+
+def connected(store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
+    """What `connect` gives, a connection to the store of that path."""
+    return _DESCRIPTORS.connected(store, connect)
+
+
+def close_unused() -> None:
+    """Let go of the files of stores that this process is no longer connected to."""
+    _DESCRIPTORS.close_unused()
+
+
+def exhausted() -> bool:
+    """Whether this process, or the system, has as many files open as it may."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno in EXHAUSTED
+    return False
+
+
+def too_many() -> str:
+    """What is said then."""
+    return "this process has too many files open; close stores that are not needed, or raise its limit (`ulimit -n`)"
 
 
 def size(path: Path) -> int:

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -10,6 +11,7 @@ import apsw
 from recollect.model.erasure import Erased
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
+from recollect.model.usage import standing, tally_votes, without_names
 from recollect.stores.sqlite import rows
 from recollect.stores.sqlite.remains import cut
 from recollect.stores.sqlite.sql import SQL, all_rows
@@ -35,7 +37,7 @@ def erase(db: apsw.Connection, run: Run, places: Mapping[MemoryId, tuple[int, in
         contents = all_rows(db, "said_by", memory=number)
         notes = all_rows(db, "noted_by", memory=number)
         versions += len(notes)
-        known_again = _pieces(db, id, contents, notes)
+        known_again = _pieces(db, id, contents, notes, all_rows(db, "keys_of", memory=number))
         pieces.update(known_again if len(pieces) < MOST else islice(known_again, 1))
         run("drop_memory", memory=number)
         for content, *_ in contents:
@@ -47,13 +49,35 @@ def erase(db: apsw.Connection, run: Run, places: Mapping[MemoryId, tuple[int, in
 
 
 def erase_contexts(db: apsw.Connection, run: Run, scope: Scope) -> Erased:
-    """Remove every context of the scope, with the questions that were asked in it."""
+    """Remove every context of the scope, with the questions that were asked in it, and its name from what it used."""
     found = all_rows(db, "contexts_of", path=str(scope))
-    pieces: set[bytes] = set()
+    pieces = set(cut(str(scope).encode()))
     for name, text in found:
+        pieces.update(cut(name.encode()))
         pieces.update(piece for turn in rows.trace(text).question for piece in cut(_stored(turn)))
         run("drop_context", id=name)
+    pieces.update(_unname(db, run, scope, {name for name, _ in found}))
     return Erased(contexts=len(found), pieces=frozenset(pieces))
+
+
+def _unname(db: apsw.Connection, run: Run, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
+    """What the scope did with memories of its ancestors stays done, and no longer says by whom; gives what it said."""
+    gone, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
+    if contexts and scope.ancestors:
+        run("unname_uses", contexts=gone, ancestors=ancestors)
+    above = all_rows(db, "votes_above", path=str(scope), contexts=gone, ancestors=ancestors)
+    for (memory, owner), cast in groupby(above, key=itemgetter(0, 1)):
+        numbered = {number: rows.vote(memory, *vote) for _, _, number, *vote in cast}
+        before = list(numbered.values())
+        after = without_names(before, contexts, str(scope))
+        for number, was, now in zip(numbered, before, after, strict=True):
+            if was != now:
+                run("unname_vote", number=number, context=now.context, by=now.by)
+                yield from cut(was.by.encode())
+        helped, misled = tally_votes(standing(after))
+        if (helped, misled) != tally_votes(standing(before)):  # who votes for several scopes is several from now on
+            run("recount_votes", memory=memory, helped=helped, misled=misled)
+            run("recount_scope", scope=owner)
 
 
 def _mentions(db: apsw.Connection, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
@@ -69,7 +93,9 @@ def _mentions(db: apsw.Connection, gone: Set[MemoryId]) -> Iterator[tuple[str, s
             yield name, rows.trace_text(left)
 
 
-def _pieces(db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: list[rows.Row]) -> Iterator[bytes]:
+def _pieces(
+    db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: list[rows.Row], keys: list[rows.Row]
+) -> Iterator[bytes]:
     """The bytes by which what is removed would be known again, wherever they are."""
     for content, title, text, hash, terms in contents:
         yield from cut(text.encode())
@@ -77,25 +103,31 @@ def _pieces(db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: 
         for known_by in (hash.encode(), terms, *(vector for (vector,) in all_rows(db, "vectors_of", content=content))):
             yield from islice(cut(known_by), 2)
     yield from islice(cut(id.encode()), 2)
-    for (more,) in notes:
+    for topic_key, more in notes:
+        yield from cut((topic_key or "").encode())
         known = json.loads(more)
-        for said in (*known.get("evidence", ()), *_texts(known.get("metadata", {}))):
+        for said in _texts([known.get(name) for name in rows.MORE]):
             yield from cut(_stored(said))
+    for key, body in keys:
+        yield from cut(key.encode())
+        yield from islice(cut(body.encode()), 2)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value of JSON."""
+    """Every text, name and number in a value of JSON."""
     match value:
         case str():
             yield value
         case dict():
-            for inner in value.values():
-                yield from _texts(inner)
+            yield from value
+            yield from _texts(list(value.values()))
         case list():
             for inner in value:
                 yield from _texts(inner)
-        case _:
+        case bool() | None:
             pass
+        case _:
+            yield json.dumps(value)
 
 
 def _stored(text: str) -> bytes:

@@ -11,23 +11,18 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 from weakref import WeakSet
 
 import apsw
 
+from recollect import heirs
 from recollect.errors import StoreError
 
 PATIENCE = 5.0
 """How many seconds a fork waits for the threads that are reading or writing."""
 
-
-class Inherited(Protocol):
-    """Something that must begin anew in a child process."""
-
-    def after_fork(self) -> None:
-        """Forget threads, locks and connections: they are the parent's."""
-        ...
+DOOR = 1.0
+"""How many seconds a thread that would begin to lets a fork go first, which would else wait for ever under load."""
 
 
 class _Household:
@@ -36,29 +31,38 @@ class _Household:
     def __init__(self) -> None:
         self.calm = threading.Condition()
         self.users: list[int] = []
+        self.forking = 0
         self.connections: WeakSet[apsw.Connection] = WeakSet()
         self.inherited: WeakSet[apsw.Connection] = WeakSet()
-        self.heirs: WeakSet[Inherited] = WeakSet()
+        self.estate: list[apsw.Connection] = []
         self.disturbed = False
 
     def before(self) -> None:
         self.calm.acquire()
         me = threading.get_ident()
-        self.calm.wait_for(lambda: all(user == me for user in self.users), PATIENCE)
+        self.forking += 1
+        try:
+            self.calm.wait_for(lambda: all(user == me for user in self.users), PATIENCE)
+        finally:
+            self.forking -= 1
+        self.estate = list(self.connections)  # held on to, so that no heir closes one by forgetting it
 
     def after_in_parent(self) -> None:
+        self.estate = []
+        self.calm.notify_all()
         self.calm.release()
 
-    def after_in_child(self) -> None:
+    def after_fork(self) -> None:
+        """Let go of the parent's connections."""
         self.calm = threading.Condition()
         self.disturbed = self.disturbed or bool(self.users)
         self.users = []
+        self.forking = 0
         self.inherited, self.connections = self.connections, WeakSet()
-        for heir in list(self.heirs):
-            heir.after_fork()
-        if not self.disturbed:
-            for connection in list(self.inherited):
+        if not self.disturbed:  # else they are held on to for good: who closes one might wait for ever
+            for connection in self.estate:
                 _close_quietly(connection)
+            self.estate = []
 
 
 def _close_quietly(connection: apsw.Connection) -> None:
@@ -69,12 +73,9 @@ def _close_quietly(connection: apsw.Connection) -> None:
 
 
 _HOUSEHOLD = _Household()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_HOUSEHOLD.before,
-        after_in_parent=_HOUSEHOLD.after_in_parent,
-        after_in_child=_HOUSEHOLD.after_in_child,
-    )
+heirs.tell_children(_HOUSEHOLD)
+if hasattr(os, "register_at_fork"):  # behind what `heirs` registers: heirs may be added until all is calm
+    os.register_at_fork(before=_HOUSEHOLD.before, after_in_parent=_HOUSEHOLD.after_in_parent)
 
 
 @contextmanager
@@ -82,6 +83,8 @@ def inside() -> Iterator[None]:
     """Marks this thread as being inside SQLite, so that a fork waits until it is out again."""
     me = threading.get_ident()
     with _HOUSEHOLD.calm:
+        if _HOUSEHOLD.forking and me not in _HOUSEHOLD.users:
+            _HOUSEHOLD.calm.wait_for(lambda: not _HOUSEHOLD.forking, DOOR)
         _HOUSEHOLD.users.append(me)
     try:
         yield
@@ -96,12 +99,6 @@ def close_in_children(connection: apsw.Connection) -> None:
     """Remember a connection, to be closed in every child process."""
     with _HOUSEHOLD.calm:
         _HOUSEHOLD.connections.add(connection)
-
-
-def tell_children(heir: Inherited) -> None:
-    """Remember what must begin anew in every child process."""
-    with _HOUSEHOLD.calm:
-        _HOUSEHOLD.heirs.add(heir)
 
 
 def is_inherited(connection: apsw.Connection) -> bool:

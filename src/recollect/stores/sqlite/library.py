@@ -1,19 +1,21 @@
 """Library: the shelves of a store, read when first needed and kept up with what other processes write."""
 
 import json
-import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import numpy as np
 
+from recollect.heirs import Lock
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, tally_votes
 from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.shelf import HELD, USED, Shelf, Stamp, View
+from recollect.stores.sqlite.shelf import HELD, USED, Shelf, Stamp
 from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
+from recollect.stores.sqlite.view import View
 
 LARGEST = 2 * 1024**3
 """How many bytes of shelves are kept; beyond, the ones longest unused go."""
@@ -29,8 +31,8 @@ class Library:
         self._largest = largest
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
         self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
-        self._locks: dict[Key, threading.Lock] = defaultdict(threading.Lock)
-        self._lock = threading.Lock()
+        self._locks: dict[Key, Lock] = defaultdict(Lock)
+        self._lock = Lock()
 
     def view(self, db: apsw.Connection, probe: Probe, encoder: int) -> tuple[View, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
@@ -51,6 +53,7 @@ class Library:
         """Let go of every shelf."""
         with self._lock:
             self._shelves.clear()
+            self._locks.clear()
             self._views.clear()
 
     def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
@@ -105,8 +108,11 @@ class Library:
         return shelf
 
     def _make_room(self) -> None:
-        while len(self._shelves) > 1 and sum(one.matrix.nbytes for one in self._shelves.values()) > self._largest:
-            self._shelves.popitem(last=False)
+        size = sum(shelf.nbytes for shelf in self._shelves.values())
+        while len(self._shelves) > 1 and size > self._largest:
+            key, shelf = self._shelves.popitem(last=False)
+            size -= shelf.nbytes
+            self._locks.pop(key, None)
             self._views.clear()
 
 
@@ -134,26 +140,25 @@ def _as_of(
     db: apsw.Connection, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int
 ) -> tuple[Shelf, ...]:
     """The shelves, and beside them what memories said at the probe's moment that have been revised since."""
+    if probe.present:
+        return shelves
     found: list[Shelf] = []
     for shelf in shelves:
         revised = shelf.revised_since(probe.at)
         if len(revised):
+            places = {int(shelf.numbers[row]): row for row in revised.tolist()}
             known = {"encoder": encoder, "commit": commit, "at": rows.micros(probe.at)}
-            then = [_then(db, shelf, row, known) for row in revised.tolist()]
-            kept = [row for row in then if row is not None]
-            beside = Shelf.empty(shelf.matrix.shape[1])
-            found.append(beside.with_rows(kept, shelf.stamp, most=len(kept)))
-            revised = revised[[row is not None for row in then]]
+            asked = {"memories": json.dumps(list(places)), "unshared": not shelf.only_shared, **known}
+            versions = db.execute(SQL["entries_as_of"], asked)
+            then = [_then(shelf, places[number], number, version) for number, *version in versions]
+            revised = np.array([places[row[0]] for row in then], dtype=np.intp)
+            found.append(Shelf.empty(shelf.matrix.shape[1]).with_rows(then, shelf.stamp, most=len(then)))
         found.append(shelf.without(revised) if len(revised) else shelf)
     return tuple(found) if len(found) > len(shelves) else shelves
 
 
-def _then(db: apsw.Connection, shelf: Shelf, row: int, known: dict[str, Any]) -> rows.Row | None:
-    """What the memory of a row was then; its standing and its use are those of the row."""
-    number = int(shelf.numbers[row])
-    version = one_row(db, "entry_as_of", memory=number, unshared=not shelf.only_shared, **known)
-    if version is None:
-        return None
+def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.Row:
+    """What the memory of a row was in a version; its standing and its use are those of the row."""
     changed, kind, *values, until, terms, vector = version
     status = HELD[0] if shelf.active[row] else HELD[1]
     now = {name: float(column[row]) for name, column in shelf.columns.items()}

@@ -1,13 +1,12 @@
 -- Every statement of the SQLite store. Dates are microseconds since 1970, UTC.
 
 -- name: last_commit
--- Dates never decrease, so the last one is the latest; asking for both maxima would read every commit.
 SELECT number, recorded_at FROM commits
 UNION ALL SELECT 0, 0
 ORDER BY number DESC LIMIT 1;
 
 -- name: commit_known_at
-SELECT coalesce(max(number), 0) FROM commits WHERE recorded_at <= :at;
+SELECT coalesce((SELECT number FROM commits WHERE recorded_at <= :at ORDER BY number DESC LIMIT 1), 0);
 
 -- name: add_commit
 INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at);
@@ -22,9 +21,6 @@ ON CONFLICT (name, dimensions) DO UPDATE SET present = 1;  -- re-embedding was b
 
 -- name: add_scope
 INSERT INTO scopes (path) VALUES (:path) ON CONFLICT (path) DO UPDATE SET path = excluded.path RETURNING number;
-
--- name: scope_number
-SELECT number FROM scopes WHERE path = :path;
 
 -- name: scope_stamps
 SELECT path, number, changed, used, emptied FROM scopes WHERE path IN (SELECT value FROM json_each(:paths));
@@ -76,16 +72,19 @@ JOIN contents c ON c.number = s.content
 LEFT JOIN vectors v ON v.key = 256 * s.content + :encoder
 WHERE s.shared OR :unshared;
 
--- name: entry_as_of
--- What a memory was at a moment, by all that was known after a commit: the last version whose text was observed by then.
-SELECT v.changed, v.kind, v.importance, v.confidence, v.salience, v.revisions,
+-- name: entries_as_of
+-- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
+-- Its number is below zero where others have their commit, of which a memory may have several versions.
+SELECT v.memory, -v.number, v.kind, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, c.terms, w.value
-FROM versions v
+FROM json_each(:memories) asked
+JOIN versions v ON v.number = (
+    SELECT max(number) FROM versions
+    WHERE memory = asked.value AND changed <= :commit AND coalesce(updated_at, created_at) <= :at
+      AND (shared OR :unshared)
+)
 JOIN contents c ON c.number = v.content
-LEFT JOIN vectors w ON w.key = 256 * v.content + :encoder
-WHERE v.memory = :memory AND v.changed <= :commit AND coalesce(v.updated_at, v.created_at) <= :at
-  AND (v.shared OR :unshared)
-ORDER BY v.number DESC LIMIT 1;
+LEFT JOIN vectors w ON w.key = 256 * v.content + :encoder;
 
 -- name: uses_known_at
 SELECT u.memory, u.use, count(*), max(u.at)
@@ -116,6 +115,13 @@ JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN 
 WHERE v.memory = :memory AND v.changed = :changed
 ORDER BY v.number DESC LIMIT 1;
 
+-- name: memory_in_version
+-- A memory in a former version, if it is the one that was there after that commit: numbers are given anew.
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
+WHERE v.number = :version AND v.memory = :memory AND v.changed <= :commit;
+
 -- name: memory_by_id
 -- A memory that a scope may see: its own, or one that an ancestor shares.
 SELECT m.id, p.path, c.title, c.text, {state:m}
@@ -144,8 +150,18 @@ WHERE m.id = :id AND p.path = :path;
 
 -- name: twin
 SELECT m.id, p.path, c.title, c.text, {state:m}
-FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
-WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.hash = :hash AND m.status = 'active';
+FROM memories m INDEXED BY one_active_memory_says_it
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.hash = :hash AND m.status = 'active'
+  AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
+ORDER BY m.topic_key IS NOT :topic_key, m.number LIMIT 1;
+
+-- name: twin_id
+SELECT id FROM memories
+WHERE scope = :scope AND hash = :hash AND status = 'active' AND topic_key IS :topic_key;
+
+-- name: topic_id
+SELECT id FROM memories WHERE scope = :scope AND topic_key = :topic_key AND status = 'active';
 
 -- name: topic
 SELECT m.id, p.path, c.title, c.text, {state:m}
@@ -159,13 +175,21 @@ FROM versions v
 JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
 WHERE m.id = :id ORDER BY v.number;
 
--- name: memories_below
+-- name: numbers_below
+SELECT number FROM memories
+WHERE scope IN (
+    SELECT number FROM scopes WHERE path = :path OR (:below AND path >= :path || '/' AND path < :path || '0')
+) AND status IN (SELECT value FROM json_each(:statuses))
+ORDER BY id;
+
+-- name: memories_numbered
+-- These memories in this order, as far as they are there and still of these statuses.
 SELECT m.id, p.path, c.title, c.text, {state:m}
-FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
-WHERE (p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0'))
-  AND m.status IN (SELECT value FROM json_each(:statuses))
-  AND m.id > :after
-ORDER BY m.id LIMIT :page;
+FROM json_each(:numbers) asked
+JOIN memories m ON m.number = asked.value
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.status IN (SELECT value FROM json_each(:statuses))
+ORDER BY asked.key;
 
 -- name: usage_of
 SELECT u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
@@ -242,7 +266,7 @@ ON CONFLICT (scope, key) DO UPDATE
 SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
 
 -- name: drop_old_keys
-DELETE FROM keys WHERE at < :before;
+DELETE FROM keys WHERE scope = :scope AND at < :before;
 
 -- name: drop_memory
 DELETE FROM memories WHERE number = :memory;

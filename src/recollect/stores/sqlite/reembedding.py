@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from os import PathLike
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Batch, Content, Removal
 from recollect.stores.sqlite.connection import Database, Readers
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
+from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -44,8 +46,7 @@ class SqliteReembedding:
         self._wanted = {"model": encoder.name, "dimensions": encoder.dimensions}
 
         def change(db: apsw.Connection) -> Encoder | None:
-            row = one_row(db, "present_encoder")
-            present = None if row is None else Encoder(row[1], row[2])
+            _, present = present_model(db)
             known = one_row(db, "encoder_number", **self._wanted)
             (self._number,) = known or the_row(db, "begin_encoder", **self._wanted)
             (self._erasures,) = the_row(db, "erasures")
@@ -63,7 +64,7 @@ class SqliteReembedding:
     def fill(self, contents: Sequence[Content], vectors: NDArray[np.float32]) -> int:
         return self._write(lambda db: self._filled(db, contents, vectors))
 
-    def finish(self, embed: Callable[[Sequence[Content]], NDArray[np.float32]], most: int) -> int | None:
+    def finish(self, embed: Callable[[Sequence[Content]], NDArray[np.float32] | None], most: int) -> int | None:
         def change(db: apsw.Connection) -> int | None:
             (erasures,) = the_row(db, "erasures")
             if erasures != self._erasures:
@@ -72,7 +73,10 @@ class SqliteReembedding:
             left = self._lacking(db, most + 1)
             if len(left) > most:
                 return None
-            filled = self._filled(db, left, embed(left)) if left else 0
+            vectors = embed(left) if left else np.empty((0, 0), dtype=np.float32)
+            if vectors is None:
+                return None
+            filled = self._filled(db, left, vectors) if left else 0
             all_rows(db, "dismiss_encoders", encoder=self._number)
             all_rows(db, "prefer_encoder", encoder=self._number)
             return filled
@@ -97,9 +101,10 @@ class SqliteReembedding:
         return self._writer.write(change) if self._dismissed else Removal(0, 0, 0)
 
     def close(self) -> None:
-        self._writer.close()
-        self._readers.close()
-        self._database.close()
+        with ExitStack() as whatever_happens:
+            whatever_happens.callback(self._database.close)
+            whatever_happens.callback(self._readers.close)
+            self._writer.close()
 
     def _lacking(self, db: apsw.Connection, limit: int) -> tuple[Content, ...]:
         found = all_rows(db, "contents_lacking", encoder=self._number, after=self._passed, limit=limit)

@@ -24,6 +24,8 @@ MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "met
 STATE = ("hash", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
 """The columns that `memories` and `versions` have in common, beside the content's number."""
 
+_ABSENT = dict.fromkeys(MORE)
+
 VERDICTS: Mapping[str, type[Verdict]] = {
     one.__name__: one for one in (Created, Updated, Reinforced, Changed, Unchanged)
 }
@@ -47,12 +49,12 @@ def maybe_moment(value: int | None) -> datetime | None:
     return None if value is None else moment(value)
 
 
-def state(memory: Memory, *, recorded_at: int, commit: int) -> Row:
-    """The values of STATE."""
+def state(memory: Memory, hash: str, *, recorded_at: int, commit: int) -> Row:
+    """The values of STATE; the hash is the memory's."""
     more: dict[str, Any] = {name: value for name in MORE if (value := getattr(memory, name))}
     more["provenance"] = memory.provenance.value
     return (
-        memory.hash,
+        hash,
         memory.kind.value,
         memory.status.value,
         *(getattr(memory, name) for name in PLAIN),
@@ -72,8 +74,7 @@ def memory(row: Row) -> Memory:
         values[name] = maybe_moment(values[name])
     for name in ("tags", "evidence", "derived_from"):
         more[name] = tuple(more.get(name, ()))
-    del values["hash"]
-    return Memory(
+    return Memory.stored(
         id=MemoryId(id),
         scope=Scope.parse(path),
         title=title,
@@ -84,8 +85,7 @@ def memory(row: Row) -> Memory:
         pinned=bool(values.pop("pinned")),
         commit=values.pop("changed"),
         provenance=Provenance(more.pop("provenance")),
-        **values,
-        **more,
+        **(_ABSENT | {"metadata": {}} | values | more),
     )
 
 
@@ -142,10 +142,11 @@ def kept(scope: Scope, key: str, row: Row) -> Kept:
     return Kept(scope=scope, key=key, body=body, memory=MemoryId(id), verdict=VERDICTS[name](**values), at=moment(at))
 
 
+def vote(memory: int, context: str, by: str, use: str, at: int) -> Vote:
+    """The vote of a row; the memory is named by its number."""
+    return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))
+
+
 def standing(cast: Sequence[Row]) -> list[Vote]:
     """Of all votes ever cast (memory, context, by, use, at; the oldest first), those that stand."""
-    votes = {
-        (memory, context, by): Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))
-        for memory, context, by, use, at in cast
-    }
-    return list(votes.values())
+    return list({row[:3]: vote(*row) for row in cast}.values())

@@ -14,6 +14,7 @@ import numpy as np
 from recollect.model.archive import Inventory, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Search
+from recollect.model.kept import Kept
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
@@ -23,13 +24,14 @@ from recollect.model.usage import UNUSED, Usage
 from recollect.ports import Progress, Writing
 from recollect.stores.refusals import refuse_other_model
 from recollect.stores.sqlite import descriptors, rows
+from recollect.stores.sqlite.archive import inventory, saved
 from recollect.stores.sqlite.backup import backup
 from recollect.stores.sqlite.connection import Database, Readers
-from recollect.stores.sqlite.counting import count
 from recollect.stores.sqlite.library import LARGEST, Library
-from recollect.stores.sqlite.saving import inventory, saved
-from recollect.stores.sqlite.scrubbing import scrub
+from recollect.stores.sqlite.remains import scrub
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
+from recollect.stores.sqlite.stats import count
+from recollect.stores.sqlite.view import View
 from recollect.stores.sqlite.writer import Writer
 from recollect.stores.sqlite.writing import SqliteWriting
 
@@ -66,7 +68,7 @@ class SqliteStore:
         with self._readers.reading() as db:
             number = _encoder_number(db, probe.encoder)
             view, commit = self._library.view(db, probe, number)
-        mask, barred = view.eligible(probe.at)
+        mask, barred = view.eligible(probe.at, present=probe.present)
         vector = probe.vector if number else None
         near, error = (None, 0.0) if vector is None else view.similarities(vector)
         shares = view.shares(probe.terms, mask) if probe.terms else None
@@ -76,7 +78,7 @@ class SqliteStore:
             pinned=view.pinned if mask is None else view.pinned[mask[view.pinned]],
             barred=barred,
             commit=commit,
-            memories=lambda asked: self._versions(view.places(asked)),
+            memories=lambda asked: self._memories(view, asked, commit),
             true_similarities=None if vector is None else lambda asked: view.true_similarities(vector, asked),
         )
 
@@ -102,20 +104,29 @@ class SqliteStore:
         return [one for one in versions if one.scope == scope or one.shared]
 
     def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
-        wanted = {"path": str(scope), "below": below, "statuses": json.dumps([one.value for one in statuses])}
-        after = ""
-        while True:
+        wanted = json.dumps([one.value for one in statuses])
+        with self._readers.reading() as db:
+            numbers = [row[0] for row in all_rows(db, "numbers_below", path=str(scope), below=below, statuses=wanted)]
+        for first in range(0, len(numbers), PAGE):
+            page = json.dumps(numbers[first : first + PAGE])
             with self._readers.reading() as db:
-                found = all_rows(db, "memories_below", after=after, page=PAGE, **wanted)
+                found = all_rows(db, "memories_numbered", numbers=page, statuses=wanted)
             yield from map(rows.memory, found)
-            if len(found) < PAGE:
-                return
-            after = found[-1][0]
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        with self._readers.reading() as db:
+            row = one_row(db, "topic", path=str(scope), topic_key=topic_key)
+        return None if row is None else rows.memory(row)
 
     def context(self, scope: Scope, id: str) -> Trace | None:
         with self._readers.reading() as db:
             row = one_row(db, "context", id=id, path=str(scope))
         return None if row is None else rows.trace(row[0])
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        with self._readers.reading() as db:
+            row = one_row(db, "key", path=str(scope), key=key)
+        return None if row is None else rows.kept(scope, key, row)
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
         path = self._database.path
@@ -145,6 +156,10 @@ class SqliteStore:
     def write(self, change: Callable[[Writing], T]) -> T:
         return self._writer.write(lambda db: change(SqliteWriting(db, self._clock())))
 
+    @property
+    def read_only(self) -> bool:
+        return self._database.read_only
+
     def later(self, change: Callable[[Writing], object]) -> None:
         self._writer.later(lambda db: change(SqliteWriting(db, self._clock())))
 
@@ -152,19 +167,23 @@ class SqliteStore:
         self._writer.flush()
 
     def close(self) -> None:
-        self._writer.close()
-        self._readers.close()
-        self._database.close()
+        with ExitStack() as whatever_happens:
+            whatever_happens.callback(self._database.close)
+            whatever_happens.callback(self._readers.close)
+            self._writer.close()
 
-    def _versions(self, places: Sequence[tuple[int, int]]) -> list[Memory | None]:
-        """The memories of these numbers as they were in these commits; `None` where one was erased."""
+    def _memories(self, view: View, asked: Sequence[int], commit: int) -> list[Memory | None]:
+        """The memories of these rows as they were in their commits or former versions; `None` where one was erased."""
         with self._readers.reading() as db:
             found = [
-                one_row(db, "memory_now", memory=number, changed=changed)
+                one_row(db, "memory_in_version", memory=number, version=-changed, commit=commit)
+                if changed < 0
+                else one_row(db, "memory_now", memory=number, changed=changed)
                 or one_row(db, "memory_then", memory=number, changed=changed)
-                for number, changed in places
+                for number, changed in view.places(asked)
             ]
-        return [None if row is None else rows.memory(row) for row in found]
+        memories = [None if row is None else rows.memory(row) for row in found]
+        return [one and view.as_ranked(row, one) for row, one in zip(asked, memories, strict=True)]
 
 
 def _until_read(opened: ExitStack, items: Iterator[Item]) -> Iterator[Item]:

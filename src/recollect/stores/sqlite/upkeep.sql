@@ -36,7 +36,11 @@ SELECT value FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 
 
 -- name: noted_by
 -- What a memory and its former versions have beside their text.
-SELECT more FROM memories WHERE number = :memory UNION ALL SELECT more FROM versions WHERE memory = :memory;
+SELECT topic_key, more FROM memories WHERE number = :memory
+UNION ALL SELECT topic_key, more FROM versions WHERE memory = :memory;
+
+-- name: keys_of
+SELECT key, body FROM keys WHERE memory = :memory;
 
 -- name: all_contexts
 SELECT id, trace FROM contexts;
@@ -46,6 +50,35 @@ SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE p
 
 -- name: drop_context
 DELETE FROM contexts WHERE id = :id;
+
+-- name: votes_above
+-- All votes on those memories of a scope's ancestors that it voted on: in one of these contexts, or by its name.
+SELECT v.memory, m.scope, v.number, v.context, v.by, v.use, v.at
+FROM votes v JOIN memories m ON m.number = v.memory
+WHERE v.memory IN (
+    SELECT c.memory FROM votes c JOIN memories o ON o.number = c.memory JOIN scopes p ON p.number = o.scope
+    WHERE p.path IN (SELECT value FROM json_each(:ancestors))
+      AND (c.by = :path OR c.context IN (SELECT value FROM json_each(:contexts)))
+)
+ORDER BY v.memory, v.number;
+
+-- name: unname_vote
+UPDATE votes SET context = :context, by = :by WHERE number = :number;
+
+-- name: recount_votes
+UPDATE usage SET helped = :helped, misled = :misled WHERE memory = :memory;
+
+-- name: recount_scope
+-- Nothing that was read of it before may be relied on.
+UPDATE scopes SET emptied = emptied + 1 WHERE number = :scope;
+
+-- name: unname_uses
+-- Memories of a scope's ancestors stay used, and by nobody in particular.
+UPDATE uses SET context = NULL
+WHERE context IN (SELECT value FROM json_each(:contexts)) AND memory IN (
+    SELECT m.number FROM memories m JOIN scopes p ON p.number = m.scope
+    WHERE p.path IN (SELECT value FROM json_each(:ancestors))
+);
 
 -- name: unname_scope
 -- The row stays, so that its number is never another scope's; a path with a blank is nobody's.
@@ -173,7 +206,7 @@ ORDER BY s.memory, s.place;
 
 -- name: check_twins
 SELECT p.path, group_concat(m.id, ', ') FROM memories m NOT INDEXED JOIN scopes p ON p.number = m.scope
-WHERE m.status = 'active' GROUP BY m.scope, m.hash HAVING count(*) > 1;
+WHERE m.status = 'active' GROUP BY m.scope, m.hash, m.topic_key HAVING count(*) > 1;
 
 -- name: check_commits
 SELECT number, recorded_at FROM commits ORDER BY number;

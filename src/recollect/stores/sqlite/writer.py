@@ -1,17 +1,19 @@
 """Writer: all writing of one process, in the order it was asked for, many changes to a commit."""
 
+import atexit
 import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import apsw
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.stores.sqlite import forks
+from recollect.heirs import Lock, tell_children
 from recollect.stores.sqlite.clerk import Clerk
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.waiting import Asked, Waiting
@@ -26,6 +28,9 @@ PUT_OFF = 0.2
 MOST_PUT_OFF = 512
 """How many changes may wait before a caller that is in no hurry waits with them."""
 
+AT_EXIT = 5.0
+"""How many seconds a process that ends waits at most for what was put off, in all stores that were not closed."""
+
 
 class Writer:
     """Writes for all threads of this process; a thread of its own stands in line with other processes.
@@ -37,8 +42,10 @@ class Writer:
         self._database = database
         self._timeout = timeout
         self._closed = False
+        self._starting = Lock()
         self.after_fork()
-        forks.tell_children(self)
+        tell_children(self)
+        _WRITERS.add(self)
 
     def write(self, change: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
         """What `change` returns, once all that it wrote is on the disk; if it raises, nothing of it is written.
@@ -52,26 +59,18 @@ class Writer:
     def later(self, change: Callable[[apsw.Connection], object]) -> None:
         """Write with the next thing that is written, or soon; what fails is logged, and raised by `flush`.
 
-        It is not promised for a process that dies. Where too many changes wait already, the caller waits for them.
+        It is not promised for a process that dies; one that ends waits for it, for some seconds. Where too many changes
+        wait already, the caller waits for them.
         """
         if len(self._waiting) >= MOST_PUT_OFF and not self._is_within():
             self.write(_nothing)
-        self._ask(Asked(change, due=time.monotonic() + PUT_OFF)).add_done_callback(self._note)
+        promise = self._ask(Asked(change, due=time.monotonic() + PUT_OFF))
+        self._put_off.add(promise)
+        promise.add_done_callback(self._note)
 
     def alone(self, act: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
         """What `act` returns, which is called outside of any transaction while no other process writes."""
         return self._done(act, timeout, alone=True)
-
-    def checkpoint(self, *, truncate: bool = False, timeout: float | None = None) -> None:
-        """Move all that is in the log into the file; with `truncate`, no byte of the log stays on the disk.
-
-        `StoreBusy` if somebody still reads what was there before when the time is over.
-        """
-        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_FULL
-        end = time.monotonic() + self._patience(timeout)
-        while not self.alone(lambda db: _is_moved(db, mode), timeout=end - time.monotonic()):
-            if time.monotonic() >= end:
-                raise StoreBusy(f"{self._database.name}: somebody is still reading what was there before; try again")
 
     def flush(self, *, timeout: float | None = None) -> None:
         """Returns when all that was put off has been written; raises if any of it failed."""
@@ -88,12 +87,23 @@ class Writer:
         if self._thread is not None:
             self._thread.join(self._patience(None))
             if left := self._waiting.take_back():
-                raise StoreBusy(f"{self._database.name}: others are writing; {left} changes put off were not written")
+                told = f"{self._database.name}: others are writing; {left} changes put off were not written"
+                raise StoreBusy(told) from self._failure
         self._raise_failures()
+
+    def hurry(self) -> "Future[None] | None":
+        """Have what was put off written now; the promise that it is, or that it is told why not."""
+        with suppress(StoreError):  # it was closed, and took back what it did not write
+            return self._ask(Asked(_nothing)) if self._put_off else None
+        return None
+
+    def give_up(self) -> None:
+        """Tell that what was put off is not written, since the process ends."""
+        _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": len(self._put_off)})
 
     def after_fork(self) -> None:
         """Begin with nothing: the thread is the parent's, and so is what waits for it."""
-        self._starting = threading.Lock()
+        self._put_off: set[Future[Any]] = set()
         self._waiting = Waiting()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -115,6 +125,7 @@ class Writer:
         return promise.result()
 
     def _ask(self, asked: Asked) -> "Future[Any]":
+        self._database.refuse_if_read_only()
         with self._starting:
             if self._closed:
                 raise StoreError(f"{self._database.name} is closed; open the store again")
@@ -142,6 +153,7 @@ class Writer:
             _LOG.error("change_put_off_failed", exc_info=error, extra={"store": self._database.name})
             self._failure = self._failure or error
             self._failures += 1
+        self._put_off.discard(promise)
 
     def _raise_failures(self) -> None:
         first, self._failure = self._failure, None
@@ -151,14 +163,24 @@ class Writer:
             raise StoreError(f"{name}: {count} of the changes put off failed, the first with: {first}") from first
 
 
+_WRITERS: WeakSet[Writer] = WeakSet()
+"""Those of this process; what they have put off outlives whoever asked for it."""
+
+
+def _end() -> None:
+    """Wait for all that was put off and is not written yet, as long as that may take when a process ends.
+
+    Nothing is closed, since other threads may still use it; and what runs as the interpreter ends must not raise.
+    """
+    end = time.monotonic() + AT_EXIT
+    pending = [(writer, promise) for writer in list(_WRITERS) if (promise := writer.hurry())]
+    for writer, promise in pending:
+        if wait([promise], max(end - time.monotonic(), 0.0)).not_done:
+            writer.give_up()
+
+
+atexit.register(_end)
+
+
 def _nothing(_: apsw.Connection) -> None:
     """A change that changes nothing, to wait for those before it."""
-
-
-def _is_moved(db: apsw.Connection, mode: int) -> bool:
-    """Try to move the log into the file; not if somebody still reads the state before it."""
-    try:
-        db.wal_checkpoint(mode=mode)
-    except apsw.BusyError:
-        return False
-    return True

@@ -18,6 +18,7 @@ from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote, tally_votes
+from recollect.stores import moments
 from recollect.stores.refusals import (
     USES,
     VOICES,
@@ -29,7 +30,7 @@ from recollect.stores.refusals import (
     topic_taken,
 )
 from recollect.stores.sqlite import erasing, rows
-from recollect.stores.sqlite.loading import Loading
+from recollect.stores.sqlite.archive import Loading
 from recollect.stores.sqlite.sql import SQL, all_rows
 
 
@@ -40,10 +41,11 @@ class SqliteWriting:
         self._db = db
         last, recorded = self._one("last_commit") or (0, 0)
         self._commit = int(last) + 1
-        self._recorded = max(rows.micros(now), int(recorded))
+        self._recorded = rows.micros(moments.recorded(now, rows.moment(recorded)))
         self._begun = False
         self._scopes: dict[Scope, int] = {}
         self._changed: set[int] = set()
+        self._known_encoder: tuple[int, Encoder] | None = None
 
     @property
     def at(self) -> datetime:
@@ -62,8 +64,8 @@ class SqliteWriting:
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
         return self._memory("own_memory", path=str(scope), id=id)
 
-    def twin(self, scope: Scope, hash: str) -> Memory | None:
-        return self._memory("twin", path=str(scope), hash=hash)
+    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
+        return self._memory("twin", path=str(scope), hash=hash, topic_key=topic_key)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._memory("topic", path=str(scope), topic_key=topic_key)
@@ -77,22 +79,23 @@ class SqliteWriting:
         present = self._one("present_state", id=memory.id)
         if present is not None and present[1] != scope:
             raise id_taken(memory.id)
+        hash = memory.hash
         if memory.status is Status.ACTIVE:
-            twin = self.twin(memory.scope, memory.hash)
-            if twin is not None and twin.id != memory.id:
-                raise said_already(twin.id)
-            topic = None if memory.topic_key is None else self.topic(memory.scope, memory.topic_key)
-            if topic is not None and topic.id != memory.id:
-                raise topic_taken(topic.id, memory.topic_key or "")
-        state = rows.state(memory, recorded_at=self._recorded, commit=self._commit)
+            twin = self._one("twin_id", scope=scope, hash=hash, topic_key=memory.topic_key)
+            if twin is not None and twin[0] != memory.id:
+                raise said_already(twin[0])
+            topic = memory.topic_key and self._one("topic_id", scope=scope, topic_key=memory.topic_key)
+            if topic and topic[0] != memory.id:
+                raise topic_taken(topic[0], memory.topic_key or "")
+        state = rows.state(memory, hash, recorded_at=self._recorded, commit=self._commit)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:
-            content = self._content(memory, vector)
+            content = self._content(memory, hash, vector)
             self._run("add_memory", id=memory.id, scope=scope, content=content, **values)
         else:
             number, _, content = present
             if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
-                content = self._content(memory, vector)
+                content = self._content(memory, hash, vector)
             self._run("keep_version", memory=number, until=self._commit)
             self._run("change_memory", memory=number, content=content, **values)
         if scope not in self._changed:
@@ -101,10 +104,11 @@ class SqliteWriting:
         return memory.recorded(self.at, self._commit)
 
     def keep(self, kept: Kept) -> None:
-        self._run("drop_old_keys", before=rows.micros(kept.at - KEPT_FOR))
+        scope = self._scope(kept.scope)
+        self._run("drop_old_keys", scope=scope, before=rows.micros(kept.at - KEPT_FOR))
         self._run(
             "add_key",
-            scope=self._scope(kept.scope),
+            scope=scope,
             key=kept.key,
             body=kept.body,
             id=kept.memory,
@@ -188,14 +192,14 @@ class SqliteWriting:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}
         return erasing.erase(self._db, self._run, places, self._commit) if places else Erased()
 
-    def _content(self, memory: Memory, vector: Vector | None) -> int:
+    def _content(self, memory: Memory, hash: str, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
         counts = analysis.counts(memory.searched_text)
         row = self._one(
             "add_content",
             title=memory.title,
             text=memory.text,
-            hash=memory.hash,
+            hash=hash,
             terms=postings.encode(counts),
             analyser=analysis.VERSION,
         )
@@ -207,9 +211,10 @@ class SqliteWriting:
         return content
 
     def _encoder(self) -> tuple[int, Encoder | None]:
-        """The present model and its number."""
-        row = self._one("present_encoder")
-        return (0, None) if row is None else (row[0], Encoder(row[1], row[2]))
+        """The present model and its number; once there is one, it stays for the transaction."""
+        if self._known_encoder is None and (row := self._one("present_encoder")) is not None:
+            self._known_encoder = row[0], Encoder(row[1], row[2])
+        return self._known_encoder or (0, None)
 
     def _scope(self, scope: Scope) -> int:
         if scope not in self._scopes:

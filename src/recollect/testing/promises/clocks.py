@@ -1,4 +1,4 @@
-"""What a store knew: its versions, uses and votes as they were at any moment since."""
+"""The two clocks: what a store knew at any moment since, and what was so at a moment by all that it knows."""
 
 from datetime import datetime, timedelta
 
@@ -65,6 +65,20 @@ class KnownAt:
         assert seen(store, SCOPE, known_at=NOW - TICK) == []
         assert seen(store, SCOPE, known_at=NOW) == ["a", "b"]
         assert seen(store, SCOPE, known_at=NOW + 2 * DAY) == ["a", "b", "c"]
+
+    def test_a_clock_far_ahead_is_followed_only_until_one_is_right(
+        self, store: Store, writer: Store, clock: Clock
+    ) -> None:
+        ages = 60_000 * DAY
+        put(writer, a_note("a"))
+        clock.move(ages)
+        (wrong,) = put(writer, a_note("b"))
+        clock.move(DAY - ages)
+        (right,) = put(writer, a_note("c"))
+        clock.move(DAY)
+        assert (wrong.recorded_at, right.recorded_at) == (NOW + ages, NOW + DAY)
+        assert seen(store, SCOPE, known_at=NOW) == ["a"]
+        assert seen(store, SCOPE, known_at=clock.now) == ["a", "b", "c"]
 
     def test_the_commit_is_the_last_that_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
         commits = []
@@ -141,3 +155,70 @@ class KnownAt:
         assert seen(store, SCOPE, at=as_of) == seen(store, SCOPE, at=as_of, known_at=NOW) == ["a"]
         assert seen(store, SCOPE, at=NOW, known_at=NOW) == ["b"]
         assert seen(store, SCOPE, at=NOW) == ["a", "b"]
+
+
+class AsOf:
+    """For a moment before a revision, a memory is what it was then, and stands where it stands by all that is known."""
+
+    WINDOW = a_note("a", text="window", created_at=NOW - 3 * DAY, updated_at=NOW - 3 * DAY, importance=0.25)
+    AISLE = WINDOW.changed(text="aisle", updated_at=NOW - DAY, importance=0.75, revisions=2)
+    BETWEEN = NOW - 2 * DAY
+
+    def test_a_memory_says_what_it_said_and_stands_where_it_stands(self, store: Store, writer: Store) -> None:
+        end = NOW + DAY
+        (window,) = put(writer, self.WINDOW)
+        put(writer, self.AISLE)
+        assert shown(store, self.BETWEEN) == [window]
+        put(writer, self.AISLE.changed(pinned=True))
+        found = store.gather(a_probe("window", at=self.BETWEEN))
+        candidate = the_candidate(found, "a")
+        assert (candidate.importance, candidate.revisions) == (0.25, 1)
+        assert candidate.similarity == nearness("window", "window")
+        assert len(found.pinned) == 1
+        assert shown(store, self.BETWEEN) == [window.changed(pinned=True)]
+        put(writer, self.AISLE.changed(status=Status.SUPERSEDED, valid_until=end))
+        assert shown(store, self.BETWEEN) == [window.changed(status=Status.SUPERSEDED, valid_until=end)]
+        put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
+        assert shown(store, self.BETWEEN) == []
+        assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
+
+    def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
+        (window,) = put(writer, self.WINDOW)
+        put(writer, self.AISLE.changed(pinned=True))
+        clock.move(DAY)
+        put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
+        assert shown(store, self.BETWEEN, known_at=NOW) == [window.changed(pinned=True)]
+        assert shown(store, self.BETWEEN) == []
+
+    def test_of_several_versions_in_one_commit_each_has_its_time(self, store: Store, writer: Store) -> None:
+        later = self.AISLE.changed(text="standing", updated_at=NOW, revisions=3)
+        window, aisle, standing = put(writer, self.WINDOW, self.AISLE, later)
+        moments = {self.BETWEEN: window, NOW - DAY: aisle, NOW - TICK: aisle, NOW: standing}
+        assert {at: shown(store, at) for at in moments} == {at: [one] for at, one in moments.items()}
+
+    def test_what_was_erased_meanwhile_is_gone_in_every_version(self, store: Store, writer: Store) -> None:
+        put(writer, self.WINDOW)
+        put(writer, self.AISLE)
+        found = store.gather(a_probe(at=self.BETWEEN))
+        writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
+        assert list(found.memories(found.rows.tolist())) == [None]
+        put(writer, a_note("b", text="another"), a_note("b", text="yet another"))
+        assert list(found.memories(found.rows.tolist())) == [None]
+
+    def test_a_text_that_was_not_shared_then_is_not_shown_below(self, store: Store, writer: Store) -> None:
+        put(writer, self.WINDOW.changed(scope=TEAM))
+        put(writer, self.AISLE.changed(scope=TEAM, shared=True))
+        found = store.gather(a_probe(at=self.BETWEEN))
+        assert (len(found.rows), dict(found.barred)) == (0, {Barrier.NOT_YET_KNOWN: 1})
+        assert seen(store, SCOPE, at=NOW) == ["a"]
+
+    def test_a_former_text_that_begins_after_its_memory_ended_never_held(self, store: Store, writer: Store) -> None:
+        put(writer, self.WINDOW.changed(valid_from=self.BETWEEN))
+        put(writer, self.AISLE.changed(valid_until=NOW - 3 * DAY))
+        assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.NO_LONGER_VALID: 1}
+
+
+def shown(store: Store, at: datetime, *, known_at: datetime | None = None) -> list[Memory | None]:
+    """The memories that a reader is shown who asks about a moment."""
+    found = store.gather(a_probe(at=at, known_at=known_at))
+    return list(found.memories(found.rows.tolist()))

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from recollect.model.archive import Saved
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import Kept
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import UNUSED, Use
+from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Use
 from recollect.model.verdict import Created
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
@@ -186,6 +187,46 @@ class Erasure:
         (anew,) = put(writer, a_note("a", text="anew"))
         assert store.history(SCOPE, anew.id) == [anew]
         assert [seen(store, scope) for scope in (SCOPE, BELOW)] == [["a", "team"], ["below", "team"]]
+
+    def test_what_an_erased_scope_used_and_voted_on_stays_so_and_no_longer_says_by_whom(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("team", scope=TEAM, shared=True), a_note("mine"))
+        cast = [("mine", str(SCOPE)), ("theirs", "ben"), ("mine", "ben"), ("mine", str(SCOPE))]
+        together(
+            writer,
+            lambda writing: writing.trace(a_trace("mine", "team")),
+            lambda writing: writing.trace(a_trace("theirs", "team", scope=OTHER)),
+            lambda writing: writing.record(SCOPE, ids("team"), Use.SERVED, NOW, "mine"),
+            lambda writing: writing.record(OTHER, ids("team"), Use.SERVED, NOW, "theirs"),
+            lambda writing: writing.vote(SCOPE, [a_vote("team", context=context, by=by) for context, by in cast]),
+        )
+        before = store.usage(OTHER, ids("team"))
+
+        writer.write(lambda writing: writing.erase_all(SCOPE))
+
+        assert store.usage(OTHER, ids("team")) == before
+        (team,) = [one for one in store.export(None)[1] if isinstance(one, Saved)]
+        assert [one.context for one in team.uses] == [None, "theirs"]
+        said = [(one.vote.context, one.vote.by) for one in team.votes]
+        nobody = "erased 1", "erased 1"
+        assert said == [nobody, ("theirs", "ben"), ("erased 1", "erased 2"), nobody]
+
+    def test_who_votes_for_several_scopes_is_several_once_one_of_them_is_erased(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("team", scope=TEAM, shared=True))
+        names = [f"mine {number}" for number in range(VOTES_THAT_COUNT)]
+        for name in names:
+            writer.write(lambda writing, name=name: writing.trace(a_trace(name, "team")))  # type: ignore[misc]
+        votes = [a_vote("team", context=name) for name in (*names, "theirs 1", "theirs 2")]
+        writer.write(lambda writing: writing.vote(SCOPE, votes))
+        judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
+        assert judged == (VOTES_THAT_COUNT + 1) / (VOTES_THAT_COUNT + 2)
+        writer.write(lambda writing: writing.erase_all(SCOPE))
+        assert [one.helped for one in store.usage(OTHER, ids("team"))] == [len(votes)]
+        judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
+        assert judged == (len(votes) + 1) / (len(votes) + 2)
 
     def test_where_memories_come_from_is_told_of_every_version_of_the_scopes_own(self, writer: Store) -> None:
         put(writer, a_note("a", source="handbook"), a_note("b", derived_from=("a", "x")), a_note("plain"))

@@ -169,6 +169,16 @@ class Eligibility:
         assert pinned(store.gather(a_probe())) == ["a", "b", "e"]
         assert pinned(store.gather(a_probe(at=NOW + DAY))) == ["a", "b", "d", "e"]
 
+    def test_at_present_all_that_is_there_is_known_whatever_its_date(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a", created_at=NOW + DAY), a_note("b"), a_note("c", valid_from=NOW + DAY))
+        put(writer, a_note("b", text="again", updated_at=NOW + DAY))
+        assert eligible(store.gather(a_probe())) == ["b"]
+        found = store.gather(a_probe(present=True))
+        assert eligible(found) == ["a", "b"]
+        assert dict(found.barred) == {Barrier.NOT_YET_VALID: 1}
+        texts = {one.id: one.text for one in found.memories(found.rows.tolist()) if one is not None}
+        assert texts[MemoryId("b")] == "again"
+
     def test_rows_are_in_order_and_each_there_once(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(f"{number}", status=list(Status)[number % 2]) for number in range(20)))
         found = store.gather(a_probe())

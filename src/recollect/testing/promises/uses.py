@@ -149,31 +149,38 @@ VERDICTS: list[Verdict] = [Created(), Updated(3), Reinforced(A), Changed("pinned
 class Keys:
     """What was said under a key is known for thirty days, in its scope."""
 
-    def test_a_key_is_known_in_its_scope_with_all_that_became_of_it(self, writer: Store) -> None:
+    def test_a_key_is_known_in_its_scope_with_all_that_became_of_it(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         for verdict in VERDICTS:
             kept = a_key("key", verdict=verdict)
             writer.write(lambda writing, kept=kept: writing.keep(kept))  # type: ignore[misc]
-            assert known(writer, "key") == kept
-        assert [known(writer, "key", path) for path in ("acme", "acme/ana/below", "acme/ben")] == [None, None, None]
-        assert [known(writer, key) for key in ("Key", "ke", "other")] == [None, None, None]
+            assert known(store, writer, "key") == kept
+        elsewhere = [known(store, writer, "key", path) for path in ("acme", "acme/ana/below", "acme/ben")]
+        assert elsewhere == [None, None, None]
+        assert [known(store, writer, key) for key in ("Key", "ke", "other")] == [None, None, None]
 
-    def test_a_key_used_again_is_known_by_what_was_said_last(self, writer: Store) -> None:
+    def test_a_key_used_again_is_known_by_what_was_said_last(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         second = a_key("key", body="else", memory=MemoryId("b"), at=NOW + DAY)
         together(writer, lambda writing: writing.keep(a_key("key")), lambda writing: writing.keep(second))
-        assert known(writer, "key") == second
+        assert known(store, writer, "key") == second
 
-    def test_a_key_is_forgotten_when_another_is_kept_more_than_thirty_days_later(self, writer: Store) -> None:
+    def test_a_key_is_forgotten_when_another_of_its_scope_is_kept_more_than_thirty_days_later(
+        self, store: Store, writer: Store
+    ) -> None:
         put(writer, a_note("a"))
         first = a_key("first")
         writer.write(lambda writing: writing.keep(first))
         writer.write(lambda writing: writing.keep(a_key("second", at=NOW + KEPT_FOR)))
-        assert known(writer, "first") == first
+        assert known(store, writer, "first") == first
         later = NOW + KEPT_FOR + timedelta(microseconds=1)
-        writer.write(lambda writing: writing.keep(a_key("third", at=later, scope=Scope.parse("acme/ben"))))
-        assert known(writer, "first") is None
-        assert known(writer, "second") is not None
+        put(writer, a_note("b", scope=Scope.parse("acme/ben")))
+        of_ben = a_key("third", memory=MemoryId("b"), at=later, scope=Scope.parse("acme/ben"))
+        writer.write(lambda writing: writing.keep(of_ben))
+        assert known(store, writer, "first") == first, "another's clock says nothing here"
+        writer.write(lambda writing: writing.keep(a_key("third", at=later)))
+        assert known(store, writer, "first") is None
+        assert known(store, writer, "second") is not None
 
 
 def a_key(key: str, **given: object) -> Kept:
@@ -182,9 +189,12 @@ def a_key(key: str, **given: object) -> Kept:
     return Kept(key=key, **{**fields, **given})  # type: ignore[arg-type]
 
 
-def known(writer: Store, key: str, path: str = str(SCOPE)) -> Kept | None:
-    """What is known of the key in a scope."""
-    return writer.write(lambda writing: writing.kept(Scope.parse(path), key))
+def known(store: Store, writer: Store, key: str, path: str = str(SCOPE)) -> Kept | None:
+    """What is known of the key in a scope: the same to who writes and to who only reads."""
+    scope = Scope.parse(path)
+    inside = writer.write(lambda writing: writing.kept(scope, key))
+    assert store.kept(scope, key) == inside
+    return inside
 
 
 class Contexts:

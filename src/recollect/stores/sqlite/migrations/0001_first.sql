@@ -1,7 +1,7 @@
 -- Who wrote what when: one row for every transaction that changed anything.
 CREATE TABLE commits (
     number INTEGER PRIMARY KEY,
-    recorded_at INTEGER NOT NULL  -- microseconds since 1970, UTC, as every date here; never decreasing
+    recorded_at INTEGER NOT NULL  -- microseconds since 1970, UTC, as every date here
 ) STRICT;
 
 -- Whose memory. `changed` and `used` are the last commits that touched its memories and their usage; `emptied` counts
@@ -67,7 +67,8 @@ CREATE TABLE memories (
 ) STRICT;
 CREATE INDEX memories_by_scope ON memories (scope, changed);
 CREATE INDEX memories_by_content ON memories (content);
-CREATE UNIQUE INDEX one_active_memory_says_it ON memories (scope, hash) WHERE status = 'active';
+CREATE UNIQUE INDEX one_active_memory_says_it ON memories (scope, hash, coalesce(topic_key, ''))
+WHERE status = 'active';
 CREATE UNIQUE INDEX one_active_memory_of_a_topic ON memories (scope, topic_key)
 WHERE status = 'active' AND topic_key IS NOT NULL;
 
@@ -156,5 +157,5 @@ CREATE TABLE keys (
     at INTEGER NOT NULL,
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX keys_by_age ON keys (at);
+CREATE INDEX keys_by_age ON keys (scope, at);
 CREATE INDEX keys_by_memory ON keys (memory);

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ import recollect
 from recollect import Engine
 from recollect.model.archive import Imported
 from recollect.model.encoder import Encoder
-from tests.integration.upkeep.scene import NOW, SCOPE, an_engine
+from tests.integration.sqlite.engines import NOW, SCOPE, Ticking, an_engine
+
+
+def a_later_engine(path: Path | str = ":memory:", **given: Any) -> Engine:
+    """An engine that is there a day after all that is taken in."""
+    clock = Ticking()
+    clock.now += timedelta(days=1)
+    return an_engine(path, **{"clock": clock, **given})
 
 
 def a_life(engine: Engine) -> dict[str, str]:
@@ -58,14 +66,14 @@ def test_an_import_into_a_new_store_gives_the_same_store(tmp_path: Path) -> None
         moments = [NOW + timedelta(seconds=second) for second in range(1, 40)]
         before = [engine.search("train", scope=SCOPE, as_of=at, known_at=at).scored for at in moments[:15]]
         usage, history = engine.usage(ids["train"], scope=SCOPE), engine.history(ids["train"], scope=SCOPE)
-    with an_engine(tmp_path / "b.db") as engine:
+    with a_later_engine(tmp_path / "b.db") as engine:
         assert engine.import_(lines) == Imported(memories=3, contexts=1, skipped=0)
         assert list(engine.export()) == lines
         assert engine.usage(ids["train"], scope=SCOPE) == usage
         assert engine.history(ids["train"], scope=SCOPE) == history
         engine.feedback(ids["context"], scope=SCOPE, misled=[ids["train"]])
         assert engine.usage(ids["train"], scope=SCOPE).misled == 1
-    with an_engine(tmp_path / "b.db", clock=lambda: NOW + timedelta(days=1)) as engine:
+    with an_engine(tmp_path / "b.db", clock=lambda: NOW + timedelta(days=2)) as engine:
         after = [engine.search("train", scope=SCOPE, as_of=at, known_at=at).scored for at in moments[:15]]
         assert after == before
         again = engine.remember(
@@ -76,7 +84,7 @@ def test_an_import_into_a_new_store_gives_the_same_store(tmp_path: Path) -> None
 
 
 def test_what_is_written_after_an_import_is_a_later_commit(tmp_path: Path, lines: list[str]) -> None:
-    with an_engine(tmp_path / "b.db") as engine:
+    with a_later_engine(tmp_path / "b.db") as engine:
         engine.import_(lines)
         last = max(
             one.commit or 0 for one in engine.memories(scope="acme", below=True, statuses=list(recollect.Status))
@@ -85,24 +93,24 @@ def test_what_is_written_after_an_import_is_a_later_commit(tmp_path: Path, lines
 
 
 def test_lines_that_can_be_read_once_are_enough(tmp_path: Path, lines: list[str]) -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         engine.import_(line for line in lines)
         assert list(engine.export()) == lines
     file = tmp_path / "export.jsonl"
     file.write_text("".join(lines))
-    with an_engine(":memory:") as engine, file.open() as opened:
+    with a_later_engine() as engine, file.open() as opened:
         engine.import_(opened)
         assert list(engine.export()) == lines
 
 
 def test_lines_without_their_ends_are_the_same_lines(lines: list[str]) -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         engine.import_("".join(lines).splitlines())
         assert list(engine.export()) == lines
 
 
 def test_only_the_scope_and_those_below_it_are_exported_if_asked() -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         ids = a_life(engine)
         lines = [json.loads(line) for line in engine.export(scope=SCOPE)]
         assert [line["memory"] for line in lines if "memory" in line] == [ids["seat"], ids["train"]]
@@ -128,7 +136,7 @@ def test_an_import_into_a_store_that_has_memories_adds_what_is_new_and_skips_wha
 def test_an_id_that_says_something_else_here_is_a_conflict_that_names_it_and_nothing_is_taken_in(
     lines: list[str],
 ) -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         engine.import_(lines)
         first = engine.memories(scope=SCOPE)[0]
         engine.revise(first.id, "Ana sits at the aisle", scope=SCOPE)
@@ -140,7 +148,7 @@ def test_an_id_that_says_something_else_here_is_a_conflict_that_names_it_and_not
 
 
 def test_a_memory_that_says_what_another_one_says_here_is_a_conflict(lines: list[str]) -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         mine = engine.remember("Ana sits at the window", scope=SCOPE)
         with pytest.raises(recollect.Conflict, match=mine.id):
             engine.import_(lines)
@@ -148,7 +156,7 @@ def test_a_memory_that_says_what_another_one_says_here_is_a_conflict(lines: list
 
 
 def test_an_id_that_another_scope_has_is_a_conflict(lines: list[str]) -> None:
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         id = json.loads(lines[1])["memory"]
         engine.remember_all([{"text": "something", "id": id}], scope="acme/ben")
         with pytest.raises(recollect.Conflict, match=id):
@@ -172,9 +180,35 @@ def test_vectors_of_another_model_are_made_anew_and_it_says_so(lines: list[str])
 
 def test_progress_is_told_up_to_the_end(lines: list[str]) -> None:
     told: list[tuple[int, int]] = []
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         engine.import_(lines, progress=lambda done, total: told.append((done, total)))
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+FUTURE = "2199-12-31T00:00:00+00:00"
+
+
+def with_memory(lines: list[str], change: Callable[[Any], object], *, line: int = 1) -> list[str]:
+    """The export with one of its memories changed."""
+    return sealed([*lines[:line], changed(lines[line], change), *lines[line + 1 : -1]])
+
+
+def with_version(lines: list[str], *, given: dict[str, object], place: int = 0) -> list[str]:
+    """The export with a version of its first memory changed."""
+    return with_memory(lines, lambda value: value["versions"][place].update(given))
+
+
+def with_context(lines: list[str], change: Callable[[Any], object]) -> list[str]:
+    """The export with its context changed."""
+    return sealed([*lines[:-2], changed(lines[-2], lambda value: change(value["context"]))])
+
+
+def deep(levels: int) -> list[Any]:
+    """A list in a list in a list."""
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
@@ -183,7 +217,11 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     "no JSON": (lambda _: ["PK\x03\x04"], "line 1"),
     "the last line cut": (lambda lines: lines[:-1], "was cut"),
     "a line cut": (lambda lines: [*lines[:2], lines[2][:-30], *lines[3:]], "line 3"),
-    "a line missing": (lambda lines: [*lines[:2], *lines[3:]], "changed or cut"),
+    "a line missing": (lambda lines: [*lines[:2], *lines[3:]], "line 5: 5 lines are said to be before"),
+    "another count of lines": (
+        lambda lines: [*lines[:-1], changed(lines[-1], lambda v: v.update(lines=4))],
+        "line 6: 4 lines are said to be before",
+    ),
     "lines in another order": (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "changed or cut"),
     "a letter changed": (
         lambda lines: [line.replace("window", "widnow") for line in lines],
@@ -243,6 +281,89 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
         ),
         "line 3, field 'commit'",
     ),
+    **{
+        f"a commit numbered {commit}": (
+            partial(with_version, given={"commit": commit}),
+            "line 2, field 'commit'",
+        )
+        for commit in (-1, 0, 2**48 + 1, 2**53, 2**63, True, 1.0)
+    },
+    "a use of a commit numbered 2**53": (
+        lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(3, 2**53)),
+        "line 2, field 'commit'",
+    ),
+    "a context of a commit numbered 2**63": (
+        lambda lines: with_context(lines, lambda v: v.update(commit=2**63)),
+        "line 5, field 'commit'",
+    ),
+    "no vector": (
+        lambda lines: with_memory(lines, lambda v: v["contents"][0].update(vector=None)),
+        "line 2, field 'vector'.*re-embed",
+    ),
+    "a content of no version": (
+        lambda lines: with_memory(lines, lambda v: v["contents"].append({**v["contents"][0], "text": "another"})),
+        "line 2, field 'contents'",
+    ),
+    "vectors of no model": (
+        lambda lines: sealed([changed(lines[0], lambda v: v.update(encoder=None)), *lines[1:-1]]),
+        "line 1, field 'encoder'",
+    ),
+    "half a character in a question": (
+        lambda lines: with_context(lines, lambda v: v.update(question=["\ud800"])),
+        "line 5, field 'question'",
+    ),
+    "half a character in the name of a profile": (
+        lambda lines: with_context(lines, lambda v: v.update(profile="\ud800")),
+        "line 5, field 'profile'",
+    ),
+    "a voter that is no name": (
+        lambda lines: with_memory(lines, lambda v: v["votes"][0].__setitem__(1, {}), line=2),
+        "line 3, field 'by'",
+    ),
+    "a context that is a number": (
+        lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(2, 7)),
+        "line 2, field 'context'",
+    ),
+    "a vote among the uses": (
+        lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(0, "helped")),
+        "line 2, field 'use'",
+    ),
+    "a verdict that is none": (
+        lambda lines: with_memory(lines, lambda v: v["keys"][0].__setitem__(2, "Forgiven")),
+        "line 2, field 'verdict'",
+    ),
+    "a null for a field that may be left out": (
+        lambda lines: with_memory(lines, lambda v: v["versions"][0].update(metadata=None)),
+        "line 2, field 'metadata'",
+    ),
+    "a line of another scope than it says": (
+        lambda lines: sealed([changed(lines[0], lambda v: v.update(scope="acme/ana")), *lines[1:-1]]),
+        "line 4, field 'scope': acme is not in acme/ana",
+    ),
+    **{
+        f"a memory {name} in the future": (
+            partial(with_version, given={name: FUTURE}, place=-1),
+            f"line 2, field '{name}'.*from now",
+        )
+        for name in ("created_at", "observed_at", "updated_at", "recorded_at")
+    },
+    "a use in the future": (
+        lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(1, FUTURE)),
+        "line 2, field 'at'.*from now",
+    ),
+    "a context in the future": (
+        lambda lines: with_context(lines, lambda v: v.update(made_at=FUTURE)),
+        "line 5, field 'made_at'.*from now",
+    ),
+    "a number of half a million digits": (
+        lambda lines: [lines[0], f'{{"memory":{"9" * 500_000}}}\n', *lines[2:]],
+        "line 2",
+    ),
+    "a hundred thousand brackets": (lambda lines: [lines[0], "[" * 100_000 + "]" * 100_000, *lines[2:]], "line 2"),
+    "brackets in a memory": (
+        lambda lines: with_memory(lines, lambda v: v["versions"][0].update(metadata={"a": deep(900)})),
+        "line 2, field 'metadata'",
+    ),
     "a value of the wrong type": (
         lambda lines: sealed([lines[0], changed(lines[1], lambda v: v.update(uses=7)), *lines[2:-1]]),
         "line 2",
@@ -253,16 +374,40 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
 @pytest.mark.parametrize("amiss", REFUSED)
 def test_what_is_not_whole_and_unchanged_is_refused_before_anything_is_written(lines: list[str], amiss: str) -> None:
     change, match = REFUSED[amiss]
-    with an_engine(":memory:") as engine:
+    with a_later_engine() as engine:
         with pytest.raises(recollect.InvalidInput, match=match):
             engine.import_(change(lines))
         assert engine.stats().memories == 0
+        assert engine.stats().encoder is None
         assert engine.import_(lines).memories == 3  # which is a first time: nothing was left behind
         assert list(engine.export()) == lines
 
 
+class Changing:
+    """Lines that are others each time they are read."""
+
+    def __init__(self, *readings: Sequence[str]) -> None:
+        self._readings = iter(readings)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from next(self._readings)
+
+
+@pytest.mark.parametrize("embedder", ["hashing-256", "hashing-64"])
+def test_an_export_that_changes_while_it_is_read_is_refused_and_nothing_is_taken_in(
+    lines: list[str], embedder: str
+) -> None:
+    other = with_memory(lines, lambda value: value["contents"][0].update(text="Ana sits wherever she likes"))
+    for readings in ([lines, other, other], [lines, lines, other], [lines, lines[:-1], lines[:-1]]):
+        if embedder == "hashing-64" or readings[1] is not lines:
+            with a_later_engine(embedder=embedder) as engine:
+                with pytest.raises(recollect.InvalidInput, match=r"changed while it was read|was cut"):
+                    engine.import_(Changing(*readings))
+                assert (engine.stats().memories, engine.stats().encoder) == (0, None)
+
+
 def test_one_text_is_no_list_of_lines(lines: list[str]) -> None:
-    with an_engine(":memory:") as engine, pytest.raises(recollect.InvalidInput, match="not one text"):
+    with a_later_engine() as engine, pytest.raises(recollect.InvalidInput, match="as a file"):
         engine.import_("".join(lines))
 
 

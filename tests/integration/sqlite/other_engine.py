@@ -1,29 +1,69 @@
-"""What other processes do in these tests: one function each, named on the command line."""
+"""What other processes with an engine do in these tests: one function each, named on the command line."""
 
 import os
 import signal
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
+
+import apsw
 
 import recollect
 from recollect.model.reembedding import Progress, Stage
+from recollect.stores.sqlite.verify import Known, verify
 from recollect.wiring import re_embed
-from tests.integration.reembedding.scene import FORMER, NEW, SCOPE, Watched
+from tests.integration.sqlite.engines import SCOPE
+from tests.integration.sqlite.models import FORMER, NEW, Watched
+from tests.integration.sqlite.other import obey, say, until_told
 
 
-def say(*words: object) -> None:
-    print(*words, flush=True)  # noqa: T201 — how it talks to the test
+def reads(path: str) -> None:
+    """Look at the store, and hold on to what was seen until told."""
+    db = apsw.Connection(path)
+    db.execute("BEGIN")
+    say(db.execute("SELECT count(*) FROM memories").get)
+    until_told()
 
 
-def until_told(_: Sequence[str] = ()) -> None:
-    say("waiting")
-    sys.stdin.readline()
+def remembers(path: str, scope: str, text: str) -> None:
+    """Remember a text, and close the store."""
+    with recollect.open(path) as engine:
+        say(engine.remember(text, scope=scope).id)
+
+
+def backs_up_when_told(path: str, target: str) -> None:
+    """Make a backup, and wait to be told once some of it is copied."""
+    told: list[int] = []
+
+    def wait(done: int, _: int) -> None:
+        if not told:
+            told.append(done)
+            say("copying")
+            until_told()
+
+    with recollect.open(path) as engine:
+        engine.backup(target, progress=wait)
+
+
+def is_killed_while_verifying(path: str) -> None:
+    """Verify a store, and die as soon as it is restored."""
+
+    def die(restored: Path, _: Known) -> list[str]:
+        say(restored)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return []
+
+    verify(Path(path), die)
 
 
 def re_embeds_when_told(path: str) -> None:
     """Re-embed, and wait to be told before each batch."""
-    re_embed(path, embedder=Watched(until_told))
+
+    def wait(_: Sequence[str]) -> None:
+        say("waiting")
+        until_told()
+
+    re_embed(path, embedder=Watched(wait))
 
 
 def is_killed_while_removing(path: str) -> None:
@@ -66,10 +106,14 @@ def reads_until_refused(path: str) -> None:
                 say("differs")
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    command.__name__: command
-    for command in (re_embeds_when_told, is_killed_while_removing, writes_until_refused, reads_until_refused)
-}
-
 if __name__ == "__main__":
-    COMMANDS[sys.argv[1]](*sys.argv[2:])
+    obey(
+        reads,
+        remembers,
+        backs_up_when_told,
+        is_killed_while_verifying,
+        re_embeds_when_told,
+        is_killed_while_removing,
+        writes_until_refused,
+        reads_until_refused,
+    )

@@ -1,7 +1,8 @@
-"""Loading: an archive goes into a SQLite store, inside one transaction."""
+"""Archive: all that a SQLite store knows, as values that another store can take in; and how it takes them in."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -9,21 +10,100 @@ from typing import Any
 import apsw
 
 from recollect.evidence import analysis, postings
-from recollect.model.archive import Content, Imported, Item, Saved, said
+from recollect.model.archive import Content, Imported, Inventory, Item, Saved, SavedUse, SavedVote, said
 from recollect.model.kept import Kept
-from recollect.model.memory import Memory, Status, content_hash
+from recollect.model.memory import Memory, MemoryId, Status, content_hash
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Use, tally_votes
+from recollect.model.usage import Use, Vote, standing, tally_votes
 from recollect.stores.refusals import context_taken, id_taken, said_already, says_something_else, topic_taken
 from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.sql import SQL, all_rows, one_row
+from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
+from recollect.stores.sqlite.stats import present_model
 
-Stamp = tuple[int, int]
-"""A commit, and when it was recorded as the tables have it."""
+PAGE = 200
+"""How many memories are read at a time."""
 
-Stamping = Callable[[int, datetime], Stamp]
-"""Which commit takes in here what a commit took in there."""
+Stamping = Callable[[int, datetime], tuple[int, int]]
+"""Which commit takes in here what a commit took in there, and when it was recorded as the tables have it."""
+
+
+def inventory(db: apsw.Connection, scope: Scope | None) -> Inventory:
+    """What `saved` will give."""
+    _, encoder = present_model(db)
+    memories, contexts, until = the_row(db, "inventory", path=_path(scope))
+    return Inventory(
+        encoder=encoder,
+        analyser=analysis.VERSION,
+        scope=scope,
+        memories=memories,
+        contexts=contexts,
+        until=rows.maybe_moment(until),
+    )
+
+
+def saved(db: apsw.Connection, scope: Scope | None) -> Iterator[Item]:
+    """Every memory of the scope and those below it, or of all, in the order they came; then their contexts."""
+    model, _ = present_model(db)
+    after: Any = 0
+    while page := all_rows(db, "saved_memories", path=_path(scope), after=after, page=PAGE):
+        yield from _memories(db, page, model)
+        after = page[-1][0]
+    after = ""
+    while page := all_rows(db, "saved_contexts", path=_path(scope), after=after, page=PAGE):
+        yield from (rows.trace(text) for _, text in page)
+        after = page[-1][0]
+
+
+def _path(scope: Scope | None) -> str | None:
+    return None if scope is None else str(scope)
+
+
+def _memories(db: apsw.Connection, page: Sequence[rows.Row], model: int) -> Iterator[Saved]:
+    numbers = json.dumps([row[0] for row in page])
+    former = _by_memory(all_rows(db, "saved_versions", memories=numbers))
+    states = {number: [*former[number], (content, *state)] for number, content, _, _, *state in page}
+    wanted = json.dumps(sorted({state[0] for one in states.values() for state in one}))
+    contents = {
+        number: Content(title, text, vector)
+        for number, title, text, vector in all_rows(db, "saved_contents", contents=wanted, encoder=model)
+    }
+    uses = _by_memory(all_rows(db, "saved_uses", memories=numbers))
+    votes = _by_memory(all_rows(db, "saved_votes", memories=numbers))
+    keys = _by_memory(all_rows(db, "saved_keys", memories=numbers))
+    for number, _, id, path, *_ in page:
+        said = list(dict.fromkeys(contents[state[0]] for state in states[number]))
+        yield Saved(
+            contents=tuple(said),
+            versions=tuple(
+                (_version(id, path, contents[content], state), said.index(contents[content]))
+                for content, *state in states[number]
+            ),
+            uses=tuple(
+                SavedUse(Use(use), rows.moment(at), context, commit, rows.moment(recorded_at))
+                for use, at, context, commit, recorded_at in uses[number]
+            ),
+            votes=tuple(_vote(id, row) for row in votes[number]),
+            keys=tuple(rows.kept(Scope.parse(path), key, tuple(row)) for key, *row in keys[number]),
+        )
+
+
+def _by_memory(found: Sequence[rows.Row]) -> Mapping[int, list[rows.Row]]:
+    """The rows by the memory's number, which each begins with."""
+    sorted: dict[int, list[rows.Row]] = defaultdict(list)
+    for number, *row in found:
+        sorted[number].append(tuple(row))
+    return sorted
+
+
+def _version(id: str, path: str, content: Content, state: Sequence[Any]) -> Memory:
+    return rows.memory((id, path, content.title, content.text, *state))
+
+
+def _vote(id: str, row: rows.Row) -> SavedVote:
+    context, by, use, at, commit, recorded_at = row
+    vote = Vote(context=context, memory=MemoryId(id), by=by, use=Use(use), at=rows.moment(at))
+    return SavedVote(vote, commit, rows.moment(recorded_at))
 
 
 class Loading:
@@ -52,7 +132,9 @@ class Loading:
             self._skipped += 1
             return
         if present.status is Status.ACTIVE:
-            twin = one_row(self._db, "twin", path=str(present.scope), hash=present.hash)
+            twin = one_row(
+                self._db, "twin_id", scope=self._scope(present.scope), hash=present.hash, topic_key=present.topic_key
+            )
             if twin is not None:
                 raise said_already(twin[0])
             topic = one_row(self._db, "topic", path=str(present.scope), topic_key=present.topic_key)
@@ -85,7 +167,7 @@ class Loading:
         return True
 
     def _content(self, content: Content) -> int:
-        row = one_row(
+        (number,) = the_row(
             self._db,
             "add_content",
             title=content.title,
@@ -94,23 +176,22 @@ class Loading:
             terms=postings.encode(analysis.counts(content.searched_text)),
             analyser=analysis.VERSION,
         )
-        number = int((row or (0,))[0])
         if content.vector is not None:
             self._run("add_vector", content=number, encoder=self._encoder, value=content.vector)
-        return number
+        return int(number)
 
     def _state(self, memory: Memory) -> dict[str, Any]:
         commit, recorded_at = self._stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
-        state = rows.state(memory, recorded_at=recorded_at, commit=commit)
+        state = rows.state(memory, memory.hash, recorded_at=recorded_at, commit=commit)
         return dict(zip(rows.STATE, state, strict=True))
 
     def _usage(self, saved: Saved, number: int, scope: int) -> None:
         """The log of what happened to the memory, and what it adds up to."""
         last = 0
         for use in saved.uses:
-            last, _ = self._stamping(use.commit, use.recorded_at)
-            at = rows.micros(use.at)
-            self._run("add_use", memory=number, use=use.use.value, at=at, context=use.context, commit=last)
+            commit, _ = self._stamping(use.commit, use.recorded_at)
+            last, at = max(last, commit), rows.micros(use.at)
+            self._run("add_use", memory=number, use=use.use.value, at=at, context=use.context, commit=commit)
         for one in saved.votes:
             vote = one.vote
             commit, _ = self._stamping(one.commit, one.recorded_at)
@@ -119,7 +200,7 @@ class Loading:
             self._run("add_vote", memory=number, commit=commit, **given)
         if not last:
             return
-        helped, misled = tally_votes(list({(one.vote.context, one.vote.by): one.vote for one in saved.votes}.values()))
+        helped, misled = tally_votes(standing(one.vote for one in saved.votes))
         served = [use.at for use in saved.uses if use.use is Use.SERVED]
         echoed = [use.at for use in saved.uses if use.use is Use.ECHOED]
         self._run(
@@ -153,8 +234,7 @@ class Loading:
 
     def _scope(self, scope: Scope) -> int:
         if scope not in self._scopes:
-            row = one_row(self._db, "add_scope", path=str(scope))
-            self._scopes[scope] = int((row or (0,))[0])
+            (self._scopes[scope],) = the_row(self._db, "add_scope", path=str(scope))
         return self._scopes[scope]
 
     def _run(self, statement: str, /, **given: object) -> None:

@@ -11,7 +11,7 @@ from recollect.engine.engine import Engine
 from recollect.engine.world import World
 from recollect.stores.dictionary import DictionaryStore
 from recollect.wiring import verify
-from tests.integration.upkeep.scene import SCOPE, Other, an_engine
+from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
 
 def filled(engine: Engine, count: int = 50) -> None:
@@ -40,7 +40,7 @@ def test_others_write_while_a_backup_is_made_and_it_is_of_the_moment_it_was_begu
         def write(done: int, total: int) -> None:
             told.append((done, total))
             engine.remember(f"meanwhile {done}", scope=SCOPE)
-            other = Other("writes", tmp_path / "a.db", SCOPE, f"elsewhere {done}")
+            other = OtherEngine("remembers", tmp_path / "a.db", SCOPE, f"elsewhere {done}")
             other.end()
 
         engine.backup(tmp_path / "b.db", progress=write)
@@ -69,6 +69,44 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten_either(tmp_path: Path)
             engine.backup(tmp_path / "b.db", progress=lambda _, __: os.close(os.open(tmp_path / "b.db", os.O_CREAT)))
     assert (tmp_path / "b.db").read_bytes() == b""
     assert [path for path in tmp_path.iterdir() if "unfinished" in path.name] == []
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_nothing_is_made_that_would_be_read_together_with_what_another_store_left(tmp_path: Path, end: str) -> None:
+    beside = tmp_path / f"b.db{end}"
+    with an_engine(tmp_path / "a.db") as engine:
+        filled(engine)
+        beside.write_bytes(b"of another store")
+        with pytest.raises(recollect.Conflict, match=f"b.db{end} is there"):
+            engine.backup(tmp_path / "b.db")
+        beside.unlink()
+        with pytest.raises(recollect.Conflict, match=f"b.db{end} is there"):
+            engine.backup(tmp_path / "b.db", progress=lambda _, __: beside.touch())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "a.db-queue", beside.name]
+
+
+def test_what_no_file_can_be_called_is_refused_in_words(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine, pytest.raises(recollect.InvalidInput, match="no path"):
+        engine.backup(f"{tmp_path}/b\0.db")
+
+
+def test_what_a_killed_backup_left_goes_with_the_next_one_and_what_is_being_made_stays(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine:
+        filled(engine)
+        killed, alive = (OtherEngine("backs_up_when_told", tmp_path / "a.db", tmp_path / name) for name in "kl")
+        assert killed.hear() == alive.hear() == "copying"
+        left = {path: list(path.iterdir()) for path in tmp_path.glob(".recollect-*.unfinished")}
+        assert all(b"thing 7" in (path / "copy.db").read_bytes() for path in left)
+        killed.kill()
+        engine.backup(tmp_path / "b.db")
+        (stays,) = tmp_path.glob(".recollect-*.unfinished")
+        assert list(stays.iterdir()) == left.pop(stays)
+        assert len(left) == 1
+        alive.tell()
+        alive.end()
+    assert verify(tmp_path / "l").ok
+    names = ["a.db", "a.db-queue", "b.db", "l"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

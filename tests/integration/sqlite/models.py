@@ -1,11 +1,9 @@
-"""A store on a real disk that goes over to another model, and other processes that use it meanwhile."""
+"""A store on a real disk that goes over from one model to another, and what its file then has of them."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import apsw
 
@@ -13,25 +11,12 @@ import recollect
 from recollect.ports import Purpose
 from recollect.providers.hashing import Hashing
 from recollect.providers.vectors import Vectors
+from tests.integration.sqlite.engines import NOW, SCOPE, Ticking
 
-ROOT = Path(__file__).parents[3]
-SCOPE = "acme/ana"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(days=365)
 QUESTIONS = ("which seat on the train?", "who drinks tea in the morning", "invoice 17", "Berlin")
 
 FORMER, NEW = Hashing(256), Hashing(64)
-
-
-class Ticking:
-    """A clock that goes on by a minute each time it is looked at."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 class Watched:
@@ -51,7 +36,7 @@ class Watched:
 
 def a_store(path: Path, embedder: Hashing = FORMER, *, size: int = 300) -> None:
     """A store with memories of two scopes, titles, versions and standings; the same whichever model embeds."""
-    with recollect.open(path, embedder=embedder, clock=Ticking()) as engine:
+    with recollect.open(path, embedder=embedder, clock=Ticking(timedelta(minutes=1))) as engine:
         engine.remember_all(
             {
                 "id": f"note-{number:03}",
@@ -121,38 +106,3 @@ def strays(path: Path) -> int:
     ).get
     db.close()
     return count
-
-
-class Other:
-    """Another process, which says lines and goes on when it is told one."""
-
-    def __init__(self, *command: object) -> None:
-        arguments = [sys.executable, "-m", "tests.integration.reembedding.other", *map(str, command)]
-        self.process = subprocess.Popen(
-            arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-
-    def hear(self) -> str:
-        """The next line it says; empty when it has ended."""
-        return _there(self.process.stdout).readline().strip()
-
-    def tell(self) -> None:
-        """Let it go on."""
-        _there(self.process.stdin).write("go on\n")
-        _there(self.process.stdin).flush()
-
-    def end(self) -> list[str]:
-        """What it still has to say; it must end well."""
-        said, _ = self.process.communicate()
-        assert self.process.returncode == 0
-        return str(said).splitlines()
-
-    def kill(self) -> None:
-        """End it at once, wherever it is."""
-        self.process.kill()
-        self.process.communicate()
-
-
-def _there(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream

@@ -1,6 +1,7 @@
 """A check restores the file and finds whatever is wrong with it, in words."""
 
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import recollect
 from recollect.model.encoder import Encoder
 from recollect.model.report import Report
 from recollect.wiring import verify
-from tests.integration.upkeep.scene import SCOPE, Other, an_engine
+from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
 
 def a_store(path: Path) -> None:
@@ -113,14 +114,86 @@ def test_a_backup_that_is_used_as_a_store_has_no_seal_any_more_and_is_good(backu
     assert (report.ok, report.sealed, report.memories) == (True, False, 62)
 
 
+def test_a_log_that_says_nothing_new_leaves_a_backup_as_sealed_as_it_was(backup: Path) -> None:
+    with an_engine(backup) as engine:
+        engine.search("thing 7", scope=SCOPE)
+        assert beside(backup, "-wal").exists()
+        assert verify(backup).sealed
+    beside(backup, "-wal").touch()
+    report = verify(backup)
+    assert (report.ok, report.sealed) == (True, True)
+
+
+def test_a_log_of_its_own_is_told_until_it_is_merged(backup: Path) -> None:
+    with an_engine(backup) as engine:
+        engine.remember("something new", scope=SCOPE)
+        report = verify(backup)
+        assert (report.sealed, report.memories) == (False, 62)
+        assert "b.db-wal beside it changes what the sealed file says" in report.problems[0]
+    assert verify(backup).ok
+
+
+def test_a_log_of_another_store_is_told(backup: Path, tmp_path: Path) -> None:
+    with an_engine(tmp_path / "other.db") as engine:
+        engine.remember_all([{"text": f"other {number}"} for number in range(50)], scope=SCOPE)
+        shutil.copy(tmp_path / "other.db-wal", beside(backup, "-wal"))
+    for _ in range(2):
+        report = verify(backup)
+        assert not report.sealed
+        assert "b.db-wal beside it changes what the sealed file says" in report.problems[0]
+        flip(backup, backup.stat().st_size - 60_000)
+
+
+def test_a_journal_that_would_be_played_back_into_a_backup_is_told_and_not_played_back(
+    backup: Path, tmp_path: Path
+) -> None:
+    before = backup.read_bytes()
+    shutil.copy(backup, tmp_path / "other.db")
+    db = apsw.Connection(str(tmp_path / "other.db"))
+    db.pragma("journal_mode", "delete")
+    db.execute("UPDATE contents SET text = 'of another'; PRAGMA cache_size = 1; BEGIN; UPDATE contents SET text = 'x'")
+    db.cache_flush()
+    shutil.copy(tmp_path / "other.db-journal", beside(backup, "-journal"))
+    db.close()
+    report = verify(backup)
+    assert not report.sealed
+    assert "b.db-journal beside it changes what the sealed file says" in report.problems[0]
+    assert any("is not the text that its sum was made of" in problem for problem in report.problems)
+    assert backup.read_bytes() == before
+
+
+def beside(path: Path, end: str) -> Path:
+    return path.with_name(f"{path.name}{end}")
+
+
+def test_what_a_killed_check_left_goes_with_the_next_one(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = backup.with_name("temporary")
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    other = OtherEngine("is_killed_while_verifying", backup)
+    restored = Path(other.hear())
+    other.kill()
+    assert b"thing 33 is what it is" in restored.read_bytes()
+    assert restored.parent.parent == place
+    assert verify(backup).ok
+    assert list(place.iterdir()) == []
+
+
+def test_where_nothing_can_be_restored_it_is_said_what_to_do(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(backup.with_name("nowhere")))
+    with pytest.raises(recollect.StoreError, match="TMPDIR"):
+        verify(backup)
+
+
 def test_a_store_is_checked_while_others_use_it(store: Path) -> None:
-    reader = Other("reads", store)
+    reader = OtherEngine("reads", store)
     reader.hear()
     with an_engine(store) as engine:
         new = engine.remember("something new", scope=SCOPE)
         report = verify(store)
         assert (report.ok, report.sealed, report.memories, report.recalled) == (True, False, 62, True)
-        Other("writes", store, SCOPE, "no lock was lost").end()
+        OtherEngine("remembers", store, SCOPE, "no lock was lost").end()
         assert engine.get(new.id, scope=SCOPE).text == "something new"
     reader.end()
 
@@ -166,6 +239,8 @@ def test_a_flipped_bit_in_a_store_that_has_no_seal_is_noticed_where_it_matters(s
     assert any(match in problem for problem in report.problems), report.problems
 
 
+BRACKETS = "[" * 20_000 + "]" * 20_000
+
 WRONG: dict[str, tuple[str, str]] = {
     "a text": ("UPDATE contents SET text = 'another' WHERE number = 3", "content 3 is not the text that its sum"),
     "the terms": ("UPDATE contents SET terms = x'' WHERE number = 3", "content 3 is not the text that its terms"),
@@ -186,6 +261,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "belongs to no content",
     ),
     "a vector of no model": ("UPDATE vectors SET key = key + 7 WHERE key / 256 = 3", "belongs to no model"),
+    "an importance": ("UPDATE memories SET importance = 7 WHERE number = 3", "is not within 0..1"),
     "a kind": ("UPDATE memories SET kind = 'mood' WHERE number = 3", "cannot be read"),
     "the sum of a memory": ("UPDATE memories SET hash = 'x' WHERE number = 3", "has the sum of another text"),
     "two that say the same": (
@@ -201,7 +277,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a lost commit": ("DELETE FROM commits WHERE number = 3", "commit 3 took something in and is not recorded"),
     "commits out of order": (
-        "UPDATE commits SET recorded_at = 1 WHERE number = 3",
+        "UPDATE commits SET recorded_at = recorded_at - 60000000 WHERE number = 3",
         "not in the order of their numbers",
     ),
     "a counter": ("UPDATE usage SET served = served + 1 WHERE served > 0", "the counters of memory"),
@@ -214,6 +290,14 @@ WRONG: dict[str, tuple[str, str]] = {
     "a context of another": (
         "UPDATE contexts SET trace = replace(trace, 'acme/ana', 'acme/ben')",
         "not the one that it says",
+    ),
+    "brackets in a memory": (
+        f"""UPDATE memories SET more = '{{"provenance": "import", "metadata": {BRACKETS}}}'""",  # noqa: S608
+        "cannot be read (maximum recursion depth",
+    ),
+    "brackets in a context": (
+        f"UPDATE contexts SET trace = '{BRACKETS}'",  # noqa: S608
+        "cannot be read (maximum recursion depth",
     ),
     "a key": ("UPDATE keys SET verdict = '[]' WHERE key = 'key 3'", "the key 'key 3' of acme/ana cannot be read"),
     "a row that points to nothing": ("UPDATE memories SET scope = 99 WHERE number = 3", "points to a row of scopes"),

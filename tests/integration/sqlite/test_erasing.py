@@ -1,5 +1,6 @@
 """What is erased is in no file any more, and the receipt says so only when it is true."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.evidence import analysis
-from recollect.model.erasure import Erasure, Search
+from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
 from recollect.model.scope import Scope
-from tests.integration.upkeep.scene import SCOPE, Other, an_engine, content
+from recollect.wiring import verify
+from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine, content
 
 ALLERGY = "Ana is allergic to peanuts, and nobody but her doctor may know"
 NEIGHBOUR = "Ben takes the train to work, and everybody may know that"
@@ -82,11 +84,11 @@ def test_a_copy_that_is_left_in_an_unused_part_of_a_page_is_removed(path: Path) 
         assert NEIGHBOUR.encode() in files
 
 
-def leave_a_copy(path: Path, said: bytes) -> None:
+def leave_a_copy(path: Path, said: bytes, where: str = "contents") -> None:
     """Write into the part of a page that no row uses, as SQLite does when it moves rows to another page."""
     db = apsw.Connection(str(path))
     size = db.pragma("page_size")
-    number = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'contents'").get
+    number = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (where,)).get
     db.close()
     with path.open("r+b") as file:
         file.seek((number - 1) * size)
@@ -97,10 +99,74 @@ def leave_a_copy(path: Path, said: bytes) -> None:
         file.write(said)
 
 
+NOTED = {
+    "topic_key": "allergies of Ana",
+    "tags": ["ward seven of the clinic"],
+    "session": "visit of the 7th of May",
+    "speaker": "the nurse of the ward",
+    "source": "letter-7-of-the-clinic",
+    "key": "proposal 8193 of the form",
+    "metadata": {"number of the file": 8_193_746_205, "in": [{"Zimmer": "dreiundzwanzig"}]},
+}
+
+
+LABELS = {
+    "allergies of Ana": "one_active_memory_of_a_topic",
+    "ward seven of the clinic": "memories",
+    "visit of the 7th of May": "memories",
+    "the nurse of the ward": "memories",
+    "letter-7-of-the-clinic": "memories",
+    "proposal 8193 of the form": "keys",
+    "number of the file": "memories",
+    "8193746205": "memories",
+    "dreiundzwanzig": "memories",
+}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_what_a_memory_was_labelled_with_is_looked_for_too_also_in_what_indexes_leave_behind(
+    path: Path, label: str
+) -> None:
+    with an_engine(path) as engine:
+        secret = engine.remember(ALLERGY, scope=SCOPE, **NOTED)  # type: ignore[arg-type]
+        engine.remember(NEIGHBOUR, scope=SCOPE, topic_key="how Ben travels", key="another")
+        assert label.encode() in content(path.parent)
+    leave_a_copy(path, label.encode(), LABELS[label])
+    with an_engine(path) as engine:
+        assert proved(engine.erase(scope=SCOPE, id=secret.id))
+        assert label.encode() not in content(path.parent)
+
+
+def test_a_copy_of_what_another_memory_says_as_well_is_that_ones(path: Path) -> None:
+    with an_engine(path) as engine:
+        mine = engine.remember(ALLERGY, scope=SCOPE, session="the session that both have")
+        theirs = engine.remember(ALLERGY, scope="acme/doctor", session="the session that both have")
+    leave_a_copy(path, ALLERGY.encode())
+    leave_a_copy(path, b"the session that both have", "memories")
+    with an_engine(path) as engine:
+        erasure = engine.erase(scope=SCOPE, id=mine.id)
+        assert proved(erasure)
+        assert erasure.search.elsewhere.keys() == {"contents", "memories", "vectors"}
+        assert content(path.parent).count(ALLERGY.encode()) == 2  # for which no file has to be built anew
+        assert engine.get(theirs.id, scope="acme/doctor").text == ALLERGY
+
+
+def test_a_copy_that_no_single_memory_says_is_a_remainder_though_every_piece_of_it_is_said(path: Path) -> None:
+    with an_engine(path) as engine:
+        secret = engine.remember(ALLERGY[:48], scope=SCOPE)
+        for half in (ALLERGY[:24], ALLERGY[24:48]):
+            engine.remember(f"{half} and more", scope="acme/doctor")
+    leave_a_copy(path, ALLERGY[:48].encode())
+    with an_engine(path) as engine:
+        erasure = engine.erase(scope=SCOPE, id=secret.id)
+        assert proved(erasure)
+        assert ALLERGY[:48].encode() not in content(path.parent)
+
+
 def test_a_reader_in_another_process_makes_the_receipt_say_that_it_is_not_proved_yet(path: Path) -> None:
     with an_engine(path, settings={"busy_timeout": 0.5}) as engine:
         secret = engine.remember(ALLERGY, scope=SCOPE)
-        reader = Other("reads", path)
+        reader = OtherEngine("reads", path)
         assert reader.hear() == "1"
 
         erasure = engine.erase(scope=SCOPE, id=secret.id)
@@ -124,8 +190,8 @@ def test_searching_the_files_drops_no_lock_of_this_process(path: Path) -> None:
         secret = engine.remember(ALLERGY, scope=SCOPE)
         engine.erase(scope=SCOPE, id=secret.id)
         log = path.with_name("a.db-wal").stat().st_ino
-        other = Other("writes", path, SCOPE, NEIGHBOUR)
-        theirs = other.end()  # the last one to close a store removes its log
+        other = OtherEngine("remembers", path, SCOPE, NEIGHBOUR)
+        (theirs,) = other.end()  # the last one to close a store removes its log
         assert path.with_name("a.db-wal").stat().st_ino == log
         assert engine.get(theirs, scope=SCOPE).text == NEIGHBOUR
 
@@ -178,6 +244,65 @@ def test_everything_of_a_scope_goes_with_its_contexts_keys_and_name_and_nothing_
         assert again.memory.commit != 1
         assert [one.id for one in engine.search("peanuts", scope=name)] == [again.id]
         assert [one.id for one in engine.search("train", scope="acme/ben")] == [below.id]
+
+
+def test_what_an_erased_scope_thought_of_the_memories_of_others_stays_and_its_name_goes(path: Path) -> None:
+    name, other = "acme/ana-of-the-long-name", "acme/ben-of-another-name"
+    with an_engine(path) as engine:
+        shared = engine.remember("tea is at four", scope="acme", shared=True)
+        engine.remember(ALLERGY, scope=name)
+        voices = [(name, None), (name, "ana@secret.example.com"), (other, None), (name, None)]
+        contexts = [engine.recall("tea", scope=scope) for scope, _ in voices]
+        for context, (scope, by) in zip(contexts, voices, strict=True):
+            engine.feedback(context.id or "", scope=scope, helped=[shared.id], by=by)
+        usage = engine.usage(shared.id, scope="acme")
+        assert usage.helped == len(voices)
+        ranking = engine.search("tea", scope=other)
+
+        erasure = engine.erase(scope=name, everything=True)
+
+        assert proved(erasure)
+        files = content(path.parent)
+        mine = [context.id or "" for context, (scope, _) in zip(contexts, voices, strict=True) if scope == name]
+        for gone in (name, "ana@secret.example.com", *mine):
+            assert gone.encode() not in files
+        for stays in (other, contexts[2].id or ""):
+            assert stays.encode() in files
+        assert engine.usage(shared.id, scope="acme") == usage
+        again = engine.search("tea", scope=other, as_of=ranking.at)
+        assert [float(one.score) for one in again] == [float(one.score) for one in ranking]
+        votes = next(json.loads(line)["votes"] for line in engine.export(scope="acme") if "memory" in line)
+        assert [by for _, by, *_ in votes] == ["erased 1", "erased 2", other, "erased 1"]
+        assert [context for context, *_ in votes] == ["erased 1", "erased 2", contexts[2].id, "erased 3"]
+    assert verify(path).ok
+
+
+def test_a_name_that_is_left_in_an_index_of_scopes_goes_too(path: Path) -> None:
+    name = "acme/ana-of-the-long-name"
+    with an_engine(path) as engine:
+        engine.remember(ALLERGY, scope=name)
+        engine.remember(NEIGHBOUR, scope="acme/ben")
+    leave_a_copy(path, name.encode(), "sqlite_autoindex_scopes_1")
+    with an_engine(path) as engine:
+        assert proved(engine.erase(scope=name, everything=True))
+        assert name.encode() not in content(path.parent)
+
+
+def test_what_a_killed_backup_left_beside_the_store_goes_and_one_that_is_being_made_is_named(path: Path) -> None:
+    with an_engine(path, settings={"busy_timeout": 0.5}) as engine:
+        secret = engine.remember(ALLERGY, scope=SCOPE)
+        killed, alive = (OtherEngine("backs_up_when_told", path, path.parent / name) for name in "kl")
+        assert killed.hear() == alive.hear() == "copying"
+        killed.kill()
+        erasure = engine.erase(scope=SCOPE, id=secret.id)
+        (copy,) = path.parent.glob(".recollect-*.unfinished")
+        assert erasure.search.copies == (copy.name,)
+        assert copy.name in erasure.out_of_reach[-1]
+        alive.kill()
+        again = engine.prove_erased(erasure)
+        assert proved(again)
+        assert again.out_of_reach == OUT_OF_REACH
+        assert [one.name for one in path.parent.iterdir() if one.is_dir()] == []
 
 
 def test_the_memories_of_a_scope_below_stay(path: Path) -> None:

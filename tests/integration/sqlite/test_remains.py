@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.sqlite import pages
-from recollect.stores.sqlite.remains import ANCHOR, PIECE, Finder, cut, search
+from recollect.model.erasure import Search
+from recollect.stores.sqlite import remains
+from recollect.stores.sqlite.remains import ANCHOR, PIECE, Finder, cells, cut, runs, search
 
 SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
 
@@ -90,6 +91,47 @@ def test_the_cells_of_a_page_do_not_overlap_and_stay_inside_of_it(database: apsw
     tree = database.execute("SELECT pageno FROM dbstat WHERE pagetype <> 'overflow'").fetchall()
     for number in (int(str(row[0])) for row in tree):
         page = content[(number - 1) * 1024 : number * 1024]
-        cells = sorted(pages.cells(page, first=number == 1, usable=1024), key=lambda one: one.start)
-        assert all(one.stop <= after.start for one, after in pairwise(cells))
-        assert all(0 < one.start < one.stop <= 1024 for one in cells)
+        found = sorted(cells(page, first=number == 1, usable=1024), key=lambda one: one.start)
+        assert all(one.stop <= after.start for one, after in pairwise(found))
+        assert all(0 < one.start < one.stop <= 1024 for one in found)
+
+
+@given(st.dictionaries(st.integers(0, 60), st.integers(1, 12)))
+def test_pieces_that_touch_or_overlap_lie_in_one_run(places: dict[int, int]) -> None:
+    covered = {at + step for at, length in places.items() for step in range(length)}
+    found = list(runs(places))
+    assert {at for begin, end in found for at in range(begin, end)} == covered
+    assert all(end < begin for (_, end), (begin, _) in pairwise(found))
+
+
+def test_what_a_row_says_as_well_is_no_remainder_and_what_only_several_say_together_is(
+    database: apsw.Connection,
+) -> None:
+    path = Path(database.filename)
+    first, second = SAID[:PIECE], SAID[PIECE : 2 * PIECE]
+    database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
+    database.executemany("INSERT INTO words VALUES (?, ?)", [("1", first.decode()), ("2", second.decode())])
+    wanted = frozenset({first, second})
+    assert search(path, database, wanted) == Search(files=("a.db",), elsewhere={"words": 2})
+    for copy, left in ((first, False), (second, False), (first + second, True)):
+        leave_in_a_gap(database, copy)
+        assert bool(search(path, database, wanted).remains) == left
+
+
+def leave_in_a_gap(database: apsw.Connection, said: bytes) -> None:
+    """Write into the part of the first page of a table that no row uses."""
+    number = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'notes'").get
+    with Path(database.filename).open("r+b") as file:
+        file.seek((number - 1) * 1024 + 200)
+        file.write(said)
+
+
+def test_of_what_is_everywhere_not_every_place_is_looked_at(
+    database: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remains, "EVERYWHERE", 10)
+    database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
+    said = SAID[:PIECE].decode()
+    database.executemany("INSERT INTO words VALUES (?, ?)", [(str(number), said) for number in range(40)])
+    found = search(Path(database.filename), database, frozenset({said.encode()}))
+    assert found == Search(files=("a.db",), elsewhere={"words": 10})

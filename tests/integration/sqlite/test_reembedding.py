@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 import recollect
-from recollect.engine.reembed import BATCH, PATIENT
+from recollect.engine import reembed
+from recollect.engine.reembed import BATCH, HURRIED, PATIENT
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.reembedding import Progress, Reembedded, Stage
@@ -16,8 +18,18 @@ from recollect.model.scope import Scope
 from recollect.providers.hashing import Hashing
 from recollect.stores.sqlite.reembedding import SqliteReembedding
 from recollect.wiring import re_embed
-
-from .scene import FORMER, NEW, NOW, SCOPE, Other, Watched, a_store, answers, models, present_number, renumber, strays
+from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine
+from tests.integration.sqlite.models import (
+    FORMER,
+    NEW,
+    Watched,
+    a_store,
+    answers,
+    models,
+    present_number,
+    renumber,
+    strays,
+)
 
 SIZE = 300
 CONTENTS = SIZE + 10
@@ -131,7 +143,7 @@ def test_progress_is_told_from_the_first_to_the_last(path: Path) -> None:
 
 
 def test_after_a_kill_the_next_run_goes_on_where_the_last_one_stopped(path: Path, tmp_path: Path) -> None:
-    other = Other("re_embeds_when_told", path)
+    other = OtherEngine("re_embeds_when_told", path)
     assert other.hear() == "waiting"
     other.tell()
     assert other.hear() == "waiting"  # for the second batch, so the first is kept
@@ -149,7 +161,7 @@ def test_after_a_kill_the_next_run_goes_on_where_the_last_one_stopped(path: Path
 def test_after_a_kill_behind_the_switch_the_next_run_removes_what_is_left(path: Path) -> None:
     a_store(path.with_name("large.db"), size=3 * 512)
     path = path.with_name("large.db")
-    other = Other("is_killed_while_removing", path)
+    other = OtherEngine("is_killed_while_removing", path)
     assert other.hear() == ""
     other.kill()
     expected = answers(path, NEW)  # the switch is done
@@ -165,7 +177,7 @@ def test_after_a_kill_behind_the_switch_the_next_run_removes_what_is_left(path: 
 
 
 def test_what_another_process_writes_meanwhile_is_not_missed(path: Path) -> None:
-    writer = Other("writes_until_refused", path)
+    writer = OtherEngine("writes_until_refused", path)
     assert writer.hear() == "wrote"
     heard: list[str] = []  # of the first few texts alone: while the models are switched, nobody can write
     done = re_embed(path, embedder=Watched(lambda _: heard.append(writer.hear()) if len(heard) < 3 else None))
@@ -182,7 +194,7 @@ def test_what_another_process_writes_meanwhile_is_not_missed(path: Path) -> None
 
 
 def test_a_process_that_reads_meanwhile_finds_what_it_always_found(path: Path) -> None:
-    reader = Other("reads_until_refused", path)
+    reader = OtherEngine("reads_until_refused", path)
     assert reader.hear() == "found"
     re_embed(path, embedder=NEW)
     said = reader.end()
@@ -194,7 +206,7 @@ def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(path: Path
     with recollect.open(path, embedder=FORMER) as engine:
 
         def one_more(_: Sequence[str]) -> None:
-            held_up.append(threading.current_thread().name == "recollect-writer")  # where everybody else has to wait
+            held_up.append(threading.current_thread().name == HURRIED)  # while everybody else has to wait
             if not held_up[-1]:
                 engine.remember(f"{len(held_up)} and one more", scope=SCOPE)
 
@@ -203,6 +215,38 @@ def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(path: Path
     assert held_up == [False] * (batches + PATIENT) + [True]
     assert strays(path) == 0
     assert models(path).keys() == {NEW.name}
+
+
+def test_writers_are_not_held_up_by_an_embedder_that_hangs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reembed, "HURRY", 0.05)
+    hung: list[str] = []
+    number = count()
+    with recollect.open(path, embedder=FORMER) as engine:
+
+        def hang(_: Sequence[str]) -> None:
+            if threading.current_thread().name != HURRIED:
+                engine.remember(f"{next(number)} while there is time", scope=SCOPE)
+            elif len(hung) < 3:  # until somebody else has written, which needs that we are not waited for
+                hung.append(engine.remember(f"{len(hung)} meanwhile", scope=SCOPE).id)
+
+        done = re_embed(path, embedder=Watched(hang))
+    assert len(hung) == 3
+    assert done.embedded > CONTENTS + len(hung)
+    assert strays(path) == 0
+    assert models(path).keys() == {NEW.name}
+
+
+def test_who_fails_while_others_wait_is_told_so(path: Path) -> None:
+    with recollect.open(path, embedder=FORMER) as engine:
+
+        def fail(_: Sequence[str]) -> None:
+            if threading.current_thread().name == HURRIED:
+                raise recollect.ProviderError("no more")
+            engine.remember(f"one more than {engine.stats().memories}", scope=SCOPE)
+
+        with pytest.raises(recollect.ProviderError, match="no more"):
+            re_embed(path, embedder=Watched(fail))
+    answers(path, FORMER)
 
 
 def test_what_is_erased_meanwhile_is_not_embedded_again_and_its_number_may_be_another_ones(path: Path) -> None:
@@ -236,7 +280,7 @@ def test_the_first_of_two_re_embeddings_to_finish_calls_the_other_off(path: Path
 
 
 def test_two_processes_that_re_embed_with_the_same_model_do_it_together(path: Path) -> None:
-    other = Other("re_embeds_when_told", path)
+    other = OtherEngine("re_embeds_when_told", path)
     assert other.hear() == "waiting"
     done = re_embed(path, embedder=NEW)
     other.tell()
@@ -249,7 +293,7 @@ def test_two_processes_that_re_embed_with_the_same_model_do_it_together(path: Pa
 
 
 def test_re_embedding_with_the_present_model_calls_off_what_was_begun(path: Path) -> None:
-    other = Other("re_embeds_when_told", path)
+    other = OtherEngine("re_embeds_when_told", path)
     assert other.hear() == "waiting"
     other.tell()
     assert other.hear() == "waiting"

@@ -1,0 +1,141 @@
+"""Files: one that is whole gets its name in one step, so that there is never half of one under it."""
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
+"""The file locks of Unix; Windows has none of them."""
+
+UNMERGED = ("-wal", "-shm", "-journal")
+"""How the names of files end that SQLite takes for the newest part of the file whose name comes before."""
+
+BEGIN, END = ".recollect-", ".unfinished"
+"""How the name of a folder begins and ends in which something is made that is not whole yet."""
+
+LONG = 24 * 3600.0
+"""After how many seconds in which nothing happened in it a folder was abandoned, where no lock tells."""
+
+
+def unmerged(path: Path) -> Path | None:
+    """A file beside the path that SQLite would take for a part of whatever has that path; none if there is none."""
+    return next((one for end in UNMERGED if (one := path.with_name(f"{path.name}{end}")).exists()), None)
+
+
+@contextmanager
+def unfinished(folder: Path) -> Iterator[Path]:
+    """A new folder inside, for us alone, which is gone in the end; what killed processes left of theirs goes too."""
+    sweep(folder)
+    with tempfile.TemporaryDirectory(prefix=BEGIN, suffix=END, dir=folder, ignore_cleanup_errors=True) as made:
+        unlocked = Path(f"{_held(Path(made))}{END}")
+        held = os.open(unlocked, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            with suppress(OSError):  # where there are no locks, nobody takes it for abandoned either
+                _lock(held)
+                unlocked.rename(_held(Path(made)))
+            yield Path(made)
+        finally:
+            os.close(held)
+
+
+def sweep(folder: Path) -> list[Path]:
+    """Remove what processes left unfinished in the folder when they were killed; gives what others are still making."""
+    left: list[Path] = []
+    try:
+        ours = [one for one in folder.glob(f"{BEGIN}*{END}") if _is_our_folder(one)]
+    except OSError:
+        return left
+    for one in ours:
+        if _is_abandoned(one):
+            shutil.rmtree(one, ignore_errors=True)
+        if one.exists():
+            left.append(one)
+    return left
+
+
+def give_name(whole: Path, target: Path, *, replacing: bool = False) -> None:
+    """Give a file of the same folder or one below it its name, for good.
+
+    If there is something of that name it is replaced if that is wished; else it stays, and `FileExistsError` is raised.
+    """
+    if replacing:
+        whole.replace(target)
+    else:
+        _link(whole, target)
+    _keep_names(target.parent)
+
+
+def _held(folder: Path) -> Path:
+    """The file that whoever works in the folder has locked as long as that process lives; no other is called so."""
+    return folder / folder.name
+
+
+def _is_our_folder(path: Path) -> bool:
+    """Whether it is a folder, and of the user that we are."""
+    try:
+        return path.is_dir() and not path.is_symlink() and (fcntl is None or path.stat().st_uid == os.getuid())
+    except OSError:
+        return False
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Whether nobody works there any more."""
+    try:
+        held = os.open(_held(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return _age(folder) > LONG
+    except OSError:
+        return False
+    try:
+        _lock(held)
+    except OSError:
+        return False
+    finally:
+        os.close(held)
+    return fcntl is not None or _age(folder) > LONG
+
+
+def _lock(held: int) -> None:
+    """Have the lock of a folder; `OSError` if another process has it."""
+    if fcntl is not None:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _age(folder: Path) -> float:
+    """For how many seconds nothing has been made or written in the folder; none if it is gone."""
+    try:
+        return time.time() - max(one.stat().st_mtime for one in (folder, *folder.iterdir()))
+    except OSError:
+        return 0.0
+
+
+def _link(whole: Path, target: Path) -> None:
+    """Also if somebody else gives the same name at the same moment, only one of them has it."""
+    try:
+        os.link(whole, target)
+    except FileExistsError:
+        raise
+    except OSError as error:  # some file systems have no links
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
+        whole.replace(target)
+
+
+def _keep_names(folder: Path) -> None:
+    """Have the names of a folder on the disk."""
+    if sys.platform == "win32":  # where a folder cannot be opened
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,74 @@
+"""Heirs: what a forked child has from its parent and must begin anew, such as a lock that another thread held."""
+
+import os
+import threading
+from contextlib import suppress
+from types import TracebackType
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Heir(Protocol):
+    """Something that must begin anew in a child process."""
+
+    def after_fork(self) -> None:
+        """Forget threads, locks and connections: they are the parent's. Must not wait for anything."""
+        ...
+
+
+class _Estate:
+    """All heirs of this process. Nobody is added while a fork is under way, so that the child finds them whole."""
+
+    def __init__(self) -> None:
+        self.adding = threading.RLock()
+        self.heirs: WeakSet[Heir] = WeakSet()
+
+    def before(self) -> None:
+        self.adding.acquire()
+
+    def after_in_parent(self) -> None:
+        self.adding.release()
+
+    def after_in_child(self) -> None:
+        self.adding = threading.RLock()
+        for heir in list(self.heirs):
+            heir.after_fork()
+
+
+_ESTATE = _Estate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_ESTATE.before, after_in_parent=_ESTATE.after_in_parent, after_in_child=_ESTATE.after_in_child
+    )
+
+
+def tell_children(heir: Heir) -> None:
+    """Remember what must begin anew in every child process, for as long as anybody else has it."""
+    with _ESTATE.adding:
+        _ESTATE.heirs.add(heir)
+
+
+class Lock:
+    """One thread at a time; free in a child process, whoever had it in the parent.
+
+    So it is for what is whole at every moment, like a dictionary: the child may find it between two steps.
+    """
+
+    __slots__ = ("__weakref__", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        tell_children(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(RuntimeError):  # it is free already in a child that was forked from within
+            self._lock.release()
+
+    def after_fork(self) -> None:
+        """Be free."""
+        self._lock = threading.Lock()

@@ -1,0 +1,38 @@
+"""The composed form of a text (NFC), in time that grows with the text and no faster."""
+
+import re
+import unicodedata
+
+MOST_MARKS = 30
+"""After so many marks in a row a joiner is put, as Unicode's stream-safe text has it (annex 15); no script needs more.
+
+Marks are sorted when a text is composed, and that takes quadratic time: a few hundred kilobytes of them, minutes.
+"""
+
+JOINER = "\u034f"
+
+_PERHAPS_MARKS = re.compile(f"[\u0300-\U0010ffff]{{{MOST_MARKS + 1},}}")
+
+
+def composed(text: str) -> str:
+    """The text in its composed form; no two texts that differ in it become the same."""
+    return text if text.isascii() else unicodedata.normalize("NFC", stream_safe(text))
+
+
+def stream_safe(text: str) -> str:
+    """The text with a joiner in every run of marks that is longer than any script has."""
+    return _PERHAPS_MARKS.sub(lambda run: _joined(run[0]), text)
+
+
+def _joined(run: str) -> str:
+    if not any(map(unicodedata.combining, run)):
+        return run
+    parts: list[str] = []
+    marks = 0
+    for character in run:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks > MOST_MARKS:
+            parts.append(JOINER)
+            marks = 1
+        parts.append(character)
+    return "".join(parts)

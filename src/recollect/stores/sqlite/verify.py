@@ -1,0 +1,169 @@
+"""Verify: a backup is really restored, in a temporary place, before anybody is told that it is a good one."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from recollect.errors import NotFound, StoreError, show
+from recollect.files import unfinished
+from recollect.model.encoder import Encoder
+from recollect.model.memory import Memory
+from recollect.model.probe import Vector
+from recollect.model.report import Report
+from recollect.stores.sqlite import checking, descriptors, rows
+from recollect.stores.sqlite.backup import Seal, copy, seal_of
+from recollect.stores.sqlite.connection import BUSY, Database, translated
+from recollect.stores.sqlite.sql import one_row
+from recollect.stores.sqlite.stats import count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A memory that a recall must find, with its direction."""
+
+    memory: Memory
+    encoder: Encoder
+    vector: Vector
+
+
+Recall = Callable[[Path, Known], list[str]]
+"""Tries a recall from a store; says what went wrong."""
+
+
+def verify(path: Path, recall: Recall) -> Report:
+    """Restore the file in a temporary place, look at every row, try a recall; tell all that is wrong."""
+    if path.is_dir():
+        raise StoreError(f"{show(str(path))} is a folder; name the file of a store or a backup")
+    if not path.is_file():
+        raise NotFound(f"there is no file {show(str(path))}")
+    if not os.access(path, os.R_OK):
+        raise StoreError(f"{show(str(path))} cannot be read: permission denied")
+    report = _looked_at(path)
+    try:
+        with unfinished(Path(tempfile.gettempdir())) as folder:
+            return _restored(report, path, folder / "restored.db", recall)
+    except OSError as error:
+        remedy = "make room in the temporary folder, or have TMPDIR name another one"
+        raise StoreError(f"{show(str(path))} cannot be restored to one side ({error.strerror}); {remedy}") from error
+
+
+def _restored(report: Report, path: Path, restored: Path, recall: Recall) -> Report:
+    """The report with all that is found by restoring the file and using it as a store."""
+    try:
+        with translated(path.name):
+            if not report.bytes:
+                raise StoreError("the file is empty")
+            _restore(path, restored)
+            report, known = _examined(report, restored)
+        return _recalled(report, restored, known, recall)
+    except checking.UNREADABLE as error:
+        return _with(report, [f"it cannot be used as a store: {_seen(error, restored, path)}"])
+
+
+def _looked_at(path: Path) -> Report:
+    """What the bytes of the file say, and whether what is beside it says more."""
+    more = _holding_more(path)  # first: while the log is merged, the seal is broken, and then it is gone
+    seal = seal_of(path)
+    report = Report(path=str(path), bytes=descriptors.size(path), sealed=seal is Seal.INTACT and more is None)
+    if more is not None and seal in (Seal.INTACT, Seal.BROKEN):
+        remedy = "move it away if it is of another store, or open and close the file as a store if it is its own"
+        return _with(report, [f"{more.name} beside it changes what the sealed file says; {remedy}"])
+    if seal is Seal.BROKEN or (more is None and seal is Seal.CUT):
+        return _with(report, ["bytes of the file have changed since it was written, or its end is missing"])
+    return report
+
+
+def _holding_more(path: Path) -> Path | None:
+    """The file beside it that SQLite would read the file together with, as it has something that the file has not."""
+    log, journal = _beside(path)
+    if descriptors.size(journal):
+        return journal
+    if not log.exists():
+        return None
+    try:
+        with closing(_opened(path)) as db:
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            logged, merged = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    except apsw.Error:  # which restoring it will tell
+        return None
+    return log if logged > merged else None
+
+
+def _recalled(report: Report, restored: Path, known: Known | None, recall: Recall) -> Report:
+    if known is None:
+        return report
+    wrong = recall(restored, known)
+    return replace(_with(report, wrong), recalled=not wrong)
+
+
+def _restore(path: Path, restored: Path) -> None:
+    """Copy what somebody would read who opened the file, and change nothing by looking."""
+    log, journal = _beside(path)
+    if log.exists() and not descriptors.size(journal):  # others may have it open
+        with closing(_opened(path)) as source:
+            copy(source, restored)
+        return
+    for part, into in zip((path, log, journal), (restored, *_beside(restored)), strict=True):
+        if part.exists():
+            with into.open("wb") as file:
+                file.writelines(block for _, block in descriptors.blocks(part))
+
+
+def _opened(path: Path) -> apsw.Connection:
+    """A connection that moves nothing from the log into the file."""
+    db = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.set_busy_timeout(round(BUSY * 1000))
+    return db
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    """Where a log of the file would be, and a journal."""
+    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")
+
+
+def _examined(report: Report, restored: Path) -> tuple[Report, Known | None]:
+    """The report with what is in the restored store and what is wrong with its rows, and a memory to recall."""
+    db = Database.open(restored).connect_reading()
+    try:
+        found = _with(report, checking.problems(db))
+        try:
+            stats = count(db, None, below=True, size=report.bytes)
+            known = _known(db)
+        except checking.UNREADABLE as error:
+            return _with(found, [f"its memories cannot be counted: {error}"]), None
+    finally:
+        db.close()
+    counted = replace(
+        found,
+        schema=stats.schema,
+        encoder=stats.encoder,
+        memories=stats.memories,
+        versions=stats.versions,
+        contexts=stats.contexts,
+    )
+    return counted, known
+
+
+def _known(db: apsw.Connection) -> Known | None:
+    row = one_row(db, "one_to_recall")
+    if row is None:
+        return None
+    *state, model, dimensions, value = row
+    return Known(rows.memory(tuple(state)), Encoder(model, dimensions), np.frombuffer(value, dtype="<f4"))
+
+
+def _seen(error: Exception, restored: Path, path: Path) -> str:
+    """What was wrong with the restored store, told of the file it was restored from, which nobody tried to open."""
+    seen, _, remedy = str(error).replace(str(restored), path.name).rpartition("; ")
+    return seen or remedy
+
+
+def _with(report: Report, problems: list[str]) -> Report:
+    return replace(report, problems=(*report.problems, *problems))

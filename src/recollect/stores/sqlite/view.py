@@ -1,0 +1,183 @@
+"""View: all that a scope may see, its own shelf and what each ancestor shares, as one table."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.evidence.similarity import cosines, error_bound, near_cosines
+from recollect.model.eligibility import Barrier
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.probe import Vector
+from recollect.model.table import Floats, Rows, Table, microseconds
+from recollect.model.values import amended
+from recollect.stores.sqlite.derived import derived
+from recollect.stores.sqlite.rows import moment
+from recollect.stores.sqlite.shelf import Shelf
+
+NUMBERS = ("importance", "confidence", "salience", "revisions", "served")
+DATES = ("created_at", "updated_at", "valid_from")
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The vectors of several shelves, one below the other, without copying them."""
+
+    parts: tuple[NDArray[np.float32], ...]
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    def __getitem__(self, rows: Rows) -> NDArray[np.float32]:
+        found = np.empty((len(rows), self.parts[0].shape[1]), dtype=np.float32)
+        first = 0
+        for part in self.parts:
+            here = (rows >= first) & (rows < first + len(part))
+            found[here] = part[rows[here] - first]
+            first += len(part)
+        return found
+
+
+@dataclass(eq=False)
+class View:
+    """All that a scope may see: its own shelf and what each ancestor shares, as one table."""
+
+    shelves: tuple[Shelf, ...]
+    _all: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @derived
+    def ids(self) -> list[MemoryId]:
+        first, *others = (shelf.ids for shelf in self.shelves)
+        return first if not others else [id for ids in (first, *others) for id in ids]
+
+    def column(self, name: str) -> Floats:
+        """One column of numbers of all shelves."""
+        if name not in self._all:
+            self._all[name] = _joined([shelf.columns[name] for shelf in self.shelves])
+        found: Floats = self._all[name]
+        return found
+
+    @derived
+    def table(self) -> Table:
+        """What is known of every row whatever is asked."""
+        helped, misled = self.column("helped"), self.column("misled")
+        judged = helped + misled
+        usefulness = np.where(judged > 0.0, (helped + 1.0) / (judged + 2.0), np.nan)
+        return Table.trusted(
+            ids=self.ids,
+            numbers={**{name: self.column(name) for name in NUMBERS}, "usefulness": usefulness},
+            dates={**{name: self.column(name) for name in DATES}, "last_accessed_at": self.column("last_served_at")},
+            kinds=_joined([shelf.kinds for shelf in self.shelves]),
+            vectors=self._vectors,
+        )
+
+    @derived
+    def _vectors(self) -> NDArray[np.float32]:
+        first, *others = (shelf.matrix for shelf in self.shelves)
+        # Of the vectors of a table nothing is asked but how many there are, and some rows of them.
+        return cast("NDArray[np.float32]", Stack((first, *others))) if others else first
+
+    @derived
+    def active(self) -> NDArray[np.bool_]:
+        return _joined([shelf.active for shelf in self.shelves])
+
+    @derived
+    def alive(self) -> NDArray[np.bool_]:
+        return _joined([shelf.alive for shelf in self.shelves])
+
+    @derived
+    def _steady(self) -> tuple[float, float, float] | None:
+        """From when on every row is known, from when on and until when it holds, if all may be recalled: most may."""
+        if not self.ids or not (self.alive & self.active).all():
+            return None
+        known = np.fmax(self.column("created_at"), self.column("updated_at")).max()
+        begins = np.fmax.reduce(self.column("valid_from"), initial=-np.inf)
+        ends = np.fmin.reduce(self.column("valid_until"), initial=np.inf)
+        return float(known), float(begins), float(ends)
+
+    def eligible(self, at: datetime, *, present: bool) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
+        """Which rows may be recalled for the moment (`None`: all), and how many are barred by what."""
+        now = microseconds(at)
+        away = sum(len(shelf.away) for shelf in self.shelves)
+        barred: Counter[Barrier] = Counter({Barrier.STATUS: away} if away else {})
+        if self._steady is not None:
+            known, begins, ends = self._steady
+            if (present or known <= now) and begins <= now < ends:
+                return None, barred
+        open = self.alive.copy()
+        until = self.column("valid_until")
+        for reason, shut in (
+            (Barrier.STATUS, ~self.active & np.isnan(until)),
+            (Barrier.NOT_YET_KNOWN, np.zeros(len(open), np.bool_) if present else self._later_than(now)),
+            (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
+            (Barrier.NO_LONGER_VALID, until <= now),
+        ):
+            count = int(np.count_nonzero(open & shut))
+            if count:
+                barred[reason] += count
+                open &= ~shut
+        return open, barred
+
+    def _later_than(self, now: float) -> NDArray[np.bool_]:
+        """The rows that were not known by then."""
+        return (self.column("created_at") > now) | (self.column("updated_at") > now)
+
+    def similarities(self, vector: Vector) -> tuple[Floats, float]:
+        """The similarity of every row, and how far it may be off; NaN for rows without a vector."""
+        near = _joined([near_cosines(shelf.matrix, vector) for shelf in self.shelves])
+        return near.astype(np.float64), error_bound(len(vector))
+
+    def true_similarities(self, vector: Vector, rows: Sequence[int]) -> Floats:
+        """The similarities of these rows, to the last bit."""
+        return cosines(self._vectors[np.asarray(rows, dtype=np.intp)], vector)
+
+    def shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
+        """How much of the question's words each eligible row has, by the statistics of the eligible."""
+        masks = self._split(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
+        parts = list(zip((shelf.postings for shelf in self.shelves), masks, strict=True))
+        first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
+        total = sum(others, start=first)
+        return _joined([postings.shares(terms, mask, total) for postings, mask in parts])
+
+    def _split(self, column: NDArray[Any]) -> list[NDArray[Any]]:
+        return np.split(column, np.cumsum([len(shelf) for shelf in self.shelves])[:-1])
+
+    def places(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """The number and version of the memories in these rows."""
+        return [(int(self._numbers[row]), int(self._changed[row])) for row in rows]
+
+    def as_ranked(self, row: int, memory: Memory) -> Memory:
+        """The memory of a row with the standing that it has there, which a former version did not have yet."""
+        if self._changed[row] >= 0:
+            return memory
+        until = self.column("valid_until")[row]
+        return amended(
+            memory,
+            status=Status.ACTIVE if self.active[row] else Status.SUPERSEDED,
+            pinned=bool(row in self.pinned),
+            valid_until=None if np.isnan(until) else moment(int(until)),
+        )
+
+    @derived
+    def _numbers(self) -> NDArray[np.int64]:
+        return _joined([shelf.numbers for shelf in self.shelves])
+
+    @derived
+    def _changed(self) -> NDArray[np.int64]:
+        return _joined([shelf.changed for shelf in self.shelves])
+
+    @derived
+    def pinned(self) -> Rows:
+        return np.flatnonzero(_joined([shelf.pinned for shelf in self.shelves]))
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,271 @@
+"""Whatever is passed to the engine, it is taken or refused with an error of ours that says which argument it was."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import recollect
+from recollect.engine.change import Revision
+
+ANA, NOBODY = "acme/ana", "acme/nobody"
+HALF = "\ud800"
+UNKEPT = [HALF, f"a{HALF}b", "a\0b"]
+"""Texts that no store can have, so that nobody needs to look for them."""
+
+DEEP: list[Any] = [[[[[[[[["x"]]]]]]]]]
+ROUND: list[Any] = []
+ROUND.append(ROUND)
+ODD: list[Any] = [
+    *(None, True, False, 0, -1, 1.5, float("nan"), float("inf"), -(2**63) - 1, 2**63, 10**30),
+    *("", " ", HALF, "\0", "x", "x" * 10_000, "\x1b[2J", "a\u200bb", "http://", "x.toml", f"{HALF}.toml", "\0.toml"),
+    *(b"x", bytearray(b"x"), memoryview(b"x"), [], ["x"], [HALF], [None], [1], [[]], DEEP, (1, 2), set(), {1}),
+    *({}, {"a": 1}, {1: 2}, {HALF: HALF}, {"terms": 1}, {"terms": {1: 1}}, {"text": []}, [{"text": 1}]),
+    *(object(), object, range(3), len, datetime, date(2020, 1, 1), timedelta(1), datetime(2020, 1, 1)),
+    datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=14))),
+    datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+    datetime(2020, 1, 1, tzinfo=UTC),
+]
+UNSPEAKABLE: list[Any] = [10**5000, [10**5000], {10**5000: 1}, {"terms": {10**5000: 1}}, ROUND]
+"""What not even Python can write down."""
+
+LEAVES = st.one_of(
+    st.sampled_from(ODD),
+    st.text(st.characters(exclude_categories=())),
+    st.integers(),
+    st.floats(),
+    st.binary(max_size=8),
+)
+NESTED = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner, max_size=3),
+    max_leaves=8,
+)
+
+Call = Callable[..., object]
+
+
+class Door:
+    """An engine with something in it, and every way into it with arguments that can be."""
+
+    def __init__(self, folder: Path) -> None:
+        self.engine = recollect.open(":memory:", embedder="hashing-16")
+        self.folder = folder
+        id = self.engine.remember("a seat by the window", scope=ANA, key="seat").id
+        context = self.engine.recall("which seat?", scope=ANA).id
+        asked: dict[str, Any] = {"scope": ANA, "profile": None, "as_of": None, "known_at": None, "kinds": None}
+        one: dict[str, Any] = {"id": id, "scope": ANA}
+        revision = dict.fromkeys(inspect.signature(Revision).parameters) | {"text": "a seat"}
+        self.ways: Mapping[str, dict[str, Any]] = {
+            "remember": self._arguments("remember", text="a seat", scope=ANA),
+            "remember_all": {"drafts": [{"text": "a seat"}], "scope": ANA},
+            "search": asked | {"query": "seat", "limit": 3, "overrides": None},
+            "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
+            "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
+            "why": asked | {"id": id, "query": "seat", "tokens": 200, "depth": 3, "overrides": None},
+            "feedback": {"context_id": context, "scope": ANA, "helped": [id], "misled": (), "by": None},
+            "revise": one | revision,
+            **dict.fromkeys(("forget", "restore", "pin", "unpin", "get", "usage", "history"), one),
+            "memories": self._arguments("memories", scope=ANA),
+            "stats": {"scope": ANA, "below": True},
+            "erase": {"scope": NOBODY, "id": None, "source": None, "everything": False},
+            "prove_erased": {"erasure": None},
+            "export": {"scope": ANA},
+            "import_": {"lines": list(self.engine.export()), "progress": None},
+            "backup": {"path": folder / "copy.db", "progress": None},
+        }
+
+    def _arguments(self, name: str, **given: Any) -> dict[str, Any]:
+        """Every argument of a method as it is where it is not given, and those that are."""
+        parameters = inspect.signature(getattr(self.engine, name)).parameters.values()
+        return {one.name: given.get(one.name, one.default) for one in parameters}
+
+    def enter(self, way: str, argument: str, value: object) -> None:
+        """Call it; anything but an answer or an error of ours is a failure of the test."""
+        if argument == "progress" and callable(value):
+            return  # what the caller's own function raises is the caller's
+        with suppress(recollect.RecollectError):
+            came = getattr(self.engine, way)(**self.ways[way] | {argument: value})
+            if way == "export":
+                list(came)
+        self.engine.flush()  # which would tell if anything could not be written that was put off
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    folder = tmp_path_factory.mktemp("door")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # where names that are none after all become files
+        found = Door(folder)
+        with found.engine:
+            yield found
+
+
+PUBLIC = [name for name in vars(recollect.Engine) if not name.startswith("_")]
+WITHOUT_ARGUMENTS = {"close", "embedder", "flush"}
+
+
+def test_every_way_in_is_tried_with_all_of_its_arguments(door: Door) -> None:
+    assert door.ways.keys() == set(PUBLIC) - WITHOUT_ARGUMENTS
+    for name, arguments in door.ways.items():
+        named = set(inspect.signature(getattr(door.engine, name)).parameters)
+        more = set(inspect.signature(Revision).parameters) if "changes" in named else set()
+        assert arguments.keys() == named - {"changes"} | more
+
+
+@pytest.mark.parametrize("way", sorted(set(PUBLIC) - WITHOUT_ARGUMENTS))
+def test_nothing_but_our_errors_comes_out_whatever_an_argument_is(way: str, door: Door) -> None:
+    for argument in door.ways[way]:
+        for value in (*ODD, *UNSPEAKABLE):
+            door.enter(way, argument, value)
+    assert door.engine.history(door.ways["get"]["id"], scope=ANA)[0].text == "a seat by the window"
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data(), NESTED)
+def test_nothing_but_our_errors_comes_out_however_deep_it_is(door: Door, data: st.DataObject, value: object) -> None:
+    way = data.draw(st.sampled_from(sorted(door.ways)))
+    door.enter(way, data.draw(st.sampled_from(sorted(door.ways[way]))), value)
+
+
+IDS = ("get", "usage", "history", "forget", "restore", "pin", "unpin", "revise", "why", "erase")
+
+
+@pytest.mark.parametrize("way", IDS)
+def test_an_id_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
+    for id in UNKEPT:
+        with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/"):
+            getattr(door.engine, way)(**door.ways[way] | {"id": id})
+
+
+@pytest.mark.parametrize("way", IDS[:-1])
+@pytest.mark.parametrize("id", [[], 2**63, 7, b"x", None])
+def test_what_is_no_text_is_no_id(way: str, id: object, door: Door) -> None:
+    with pytest.raises(recollect.FieldError, match=r"field 'id': .* is no text"):
+        getattr(door.engine, way)(**door.ways[way] | {"id": id})
+
+
+def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(door: Door) -> None:
+    for id in UNKEPT:
+        with pytest.raises(recollect.NotFound, match="there is no context"):
+            door.engine.feedback(id, scope=ANA)
+    with pytest.raises(recollect.FieldError, match="field 'context_id': None is no text"):
+        door.engine.feedback(None, scope=ANA)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("way", "argument", "value", "problem"),
+    [
+        ("revise", "importance", "", "field 'importance': '' is no number"),
+        ("revise", "vector", 0, "field 'vector': 0 is no list of numbers"),
+        ("revise", "vector", [1.0], "field 'vector': 1 dimensions; hashing-16"),
+        ("revise", "tags", "seat", "field 'tags': 'seat' is no list"),
+        ("memories", "below", [], r"field 'below': \[\] is neither true nor false"),
+        ("memories", "statuses", None, "field 'statuses': None is no list"),
+        ("memories", "statuses", "active", "field 'statuses': 'active' is no list"),
+        ("stats", "below", 1, "field 'below': 1 is neither true nor false"),
+        ("search", "kinds", "fact", "field 'kinds': 'fact' is no list"),
+        ("search", "limit", None, "field 'limit': None keeps nothing; give a whole number of at least 1"),
+        ("search", "profile", 0, "field 'profile': 0 is neither a profile nor the name of one"),
+        ("recall", "depth", 0, "field 'depth': 0 keeps nothing"),
+        ("why", "depth", 1.0, "field 'depth': 1.0 keeps nothing"),
+        ("recall", "depth", 2**63, "field 'depth': 9223372036854775808 is no limit"),
+        ("brief", "tokens", 2**63, "tokens is 9223372036854775808, which is no limit"),
+        ("why", "overrides", -1, "overrides is -1; give a mapping"),
+        ("recall", "overrides", [], r"overrides is \[\]; give a mapping"),
+        ("brief", "profile", "\0.toml", "cannot be read"),
+        ("feedback", "helped", "x", "field 'helped': 'x' is no list"),
+        ("feedback", "misled", [7], "field 'misled': 7 is no text"),
+        ("remember_all", "drafts", None, "field 'drafts': None is no list"),
+        ("remember_all", "drafts", ["x"], "field 'drafts': 'x' is no draft; give a recollect.Draft, or a mapping"),
+        ("prove_erased", "erasure", None, "field 'erasure': None is no receipt of an erasure"),
+        ("import_", "lines", None, "field 'lines': None has no lines"),
+        ("import_", "lines", [b"x"], "line 1: b'x' is no text; open the export as text"),
+        ("import_", "lines", [7], "line 1: 7 is no text"),
+        ("import_", "progress", 7, "field 'progress': 7 cannot be called"),
+        ("backup", "path", None, "field 'path': None is no path; give a text or a pathlib.Path"),
+        ("backup", "path", "a\0b", r"'a\\x00b' is no path"),
+        ("backup", "path", HALF, r"'\\ud800' is no path"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_name(
+    way: str, argument: str, value: object, problem: str, door: Door
+) -> None:
+    with pytest.raises(recollect.InvalidInput, match=problem):
+        getattr(door.engine, way)(**door.ways[way] | {argument: value})
+
+
+def test_an_odd_title_is_refused_also_under_a_key_that_is_known(door: Door) -> None:
+    with pytest.raises(recollect.FieldError, match="field 'title'"):
+        door.engine.remember("a seat", scope=ANA, key="seat", title={1: 2, "a": 3})  # type: ignore[arg-type]
+
+
+class Nameless:
+    """Something like an embedder."""
+
+    name = 7
+    dimensions = 16
+    embed = None
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"target": None}, "field 'target': None is no path"),
+        ({"target": b"agent.db"}, "field 'target': b'agent.db' is no path"),
+        ({"target": Path}, "field 'target': .* is no path"),
+        ({"settings": -1}, "field 'settings': -1 is neither recollect.Settings nor a mapping"),
+        ({"settings": []}, "field 'settings'"),
+        ({"settings": {10**5000: 1}}, "there is no such setting"),
+        ({"embedder": 0}, "field 'embedder': 0 is no embedder; give a name, or an object"),
+        ({"embedder": Nameless()}, "field 'embedder': 7 is no text"),
+        ({"profile": 0}, "field 'profile': 0 is no path"),
+        ({"clock": 0}, "field 'clock': 0 cannot be called"),
+    ],
+)
+def test_a_store_is_not_made_for_what_cannot_be(
+    given: dict[str, Any], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(recollect.FieldError, match=problem):
+        recollect.open(**{"target": "agent.db", "embedder": "hashing", **given})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_that_gives_no_moment_is_refused_whatever_is_asked() -> None:
+    with recollect.open(":memory:", embedder="hashing", clock=lambda: datetime(2026, 1, 1)) as engine:
+        for act in (lambda: engine.forget("a", scope=ANA), lambda: engine.brief(scope=ANA)):
+            with pytest.raises(recollect.FieldError, match=r"field 'clock': .* has no time zone"):
+                act()
+
+
+OPENED: list[tuple[Call, dict[str, Any]]] = [
+    (recollect.open, {"target": ":memory:", "profile": "default", "embedder": "hashing", "settings": None}),
+    (recollect.verify, {"path": "nowhere.db"}),
+    (recollect.re_embed, {"target": "nowhere.db", "embedder": "hashing", "settings": None, "progress": None}),
+]
+
+
+@pytest.mark.usefixtures("door")
+@pytest.mark.parametrize(("opens", "arguments"), OPENED)
+def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dict[str, Any]) -> None:
+    for argument in arguments:
+        for value in (*ODD, *UNSPEAKABLE):
+            if not callable(value):
+                with suppress(recollect.RecollectError):
+                    came = opens(**arguments | {argument: value})
+                    if isinstance(came, recollect.Engine):
+                        came.close()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 10_000, "a\0b"])
+def test_a_name_that_no_file_can_have_is_refused(name: str, door: Door) -> None:
+    for act in (recollect.verify, door.engine.backup, recollect.open):
+        with pytest.raises(recollect.RecollectError, match=r"cannot be looked at|is no path|there is no file"):
+            act(name)

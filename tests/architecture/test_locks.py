@@ -1,0 +1,55 @@
+"""A lock that another thread holds must not keep a forked child waiting: which modules have such locks is read."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .source import modules, parsed, relative
+
+LOCKS = {"BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore", "cached_property"}
+"""What waits in `threading`, and what does so in `functools` before Python 3.12."""
+
+BEGIN_ANEW = {
+    "src/recollect/heirs.py": "makes them anew",
+    "src/recollect/stores/dictionary.py": "what is in memory stays with the parent",
+    "src/recollect/stores/sqlite/forks.py": "is an heir",
+    "src/recollect/stores/sqlite/waiting.py": "the writer, which is an heir, has another one in a child",
+}
+"""The modules that may use them. All others have `recollect.heirs.Lock`, which is free in a child."""
+
+
+def locks(tree: ast.Module) -> Iterator[str]:
+    """The locks of the standard library that a module names."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="threading" | "functools" | "multiprocessing", names=names):
+                yield from (alias.name for alias in names if alias.name in LOCKS)
+            case ast.Attribute(value=ast.Name(id="threading" | "functools" | "multiprocessing"), attr=name):
+                if name in LOCKS:
+                    yield name
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("path", modules(), ids=relative)
+def test_a_module_has_no_lock_that_a_child_would_wait_for(path: Path) -> None:
+    assert list(locks(parsed(path))) == [] or relative(path) in BEGIN_ANEW
+
+
+def test_every_exception_is_needed() -> None:
+    assert {relative(path) for path in modules() if any(locks(parsed(path)))} == BEGIN_ANEW.keys()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import threading\nlock = threading.Lock()",
+        "from threading import RLock",
+        "from functools import cached_property",
+        "import functools\nclass A:\n    @functools.cached_property\n    def f(self): ...",
+    ],
+)
+def test_a_lock_is_noticed(code: str) -> None:
+    assert list(locks(ast.parse(code))) != []

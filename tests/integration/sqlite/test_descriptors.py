@@ -1,0 +1,122 @@
+"""Files of a store are read without closing them, for as long as anybody is connected to the store."""
+
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.errors import StoreError
+from recollect.stores.sqlite import descriptors
+from recollect.stores.sqlite.connection import Readers
+from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
+
+
+def open_files() -> Counter[str]:
+    """What this process has open, and how often; those that are gone are marked by the kernel."""
+    links = [Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 — one of them is this
+    return Counter(str(link.readlink()) for link in links if link.is_symlink())
+
+
+def test_a_file_comes_in_blocks_that_overlap_as_asked(tmp_path: Path) -> None:
+    file, size = tmp_path / "a", descriptors.BLOCK
+    first, rest = bytes(size), b"0123456789"
+    file.write_bytes(first + rest)
+    assert list(descriptors.blocks(file, overlap=2)) == [(0, first + b"01"), (size, rest)]
+    assert list(descriptors.blocks(file)) == [(0, first), (size, rest)]
+    assert (descriptors.piece(file, size + 3, 4), descriptors.piece(file, size + 8, 9)) == (b"3456", b"89")
+
+
+def test_the_files_of_a_store_are_those_beside_it(tmp_path: Path) -> None:
+    for name in ("a.db", "a.db-wal", "a.db-queue", "b.db", "a.db-other"):
+        (tmp_path / name).write_bytes(b"1234")
+    assert [path.name for path in descriptors.files_of(tmp_path / "a.db")] == ["a.db", "a.db-wal", "a.db-queue"]
+    assert descriptors.size(tmp_path / "a.db") == 4
+    assert descriptors.size(tmp_path / "nothing") == 0
+
+
+NEEDS_TO_BE_TOLD = pytest.mark.skipif(
+    not Path("/proc/self/fd").is_dir(), reason="the kernel does not tell what is open"
+)
+
+
+@NEEDS_TO_BE_TOLD
+def test_a_file_stays_open_as_long_as_anybody_here_is_connected_to_its_store(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    readers, others = Readers(a_database(path)), Readers(a_database(other))
+    with others.reading():
+        with readers.reading():
+            before = open_files()
+            for _ in range(3):
+                for file in descriptors.files_of(path):
+                    descriptors.piece(file, 0, 9)
+            names = {str(file) for file in descriptors.files_of(path)}
+            assert open_files() == before + Counter(names)
+        readers.close()
+        assert not any(name.startswith(str(path)) for name in open_files())
+        descriptors.piece(path, 0, 9)
+        assert str(path) not in open_files()
+        assert str(other) in open_files()
+    others.close()
+
+
+@NEEDS_TO_BE_TOLD
+def test_a_file_stays_open_as_long_as_a_connection_that_is_not_ours_may_have_it_open(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    db = apsw.Connection(str(file))
+    db.execute("CREATE TABLE a (b)")
+    begun, over = threading.Event(), threading.Event()
+
+    def wait(*_: object) -> None:
+        begun.set()
+        over.wait()
+
+    db.create_scalar_function("wait", wait)
+    thread = threading.Thread(target=lambda: db.execute("SELECT wait()").fetchall())
+    thread.start()
+    begun.wait()
+    before = open_files()
+    descriptors.piece(file, 0, 9)
+    assert open_files() == before + Counter([str(file)])
+    over.set()
+    thread.join()
+    db.close()
+    descriptors.close_unused()
+    assert str(file) not in open_files()
+
+
+@NEEDS_TO_BE_TOLD
+def test_a_file_is_let_go_of_when_it_is_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    readers = Readers(a_database(path))
+    with readers.reading():
+        descriptors.piece(path.with_name("a.db-wal"), 0, 9)
+        path.with_name("a.db-wal").unlink()
+        descriptors.close_unused()
+        assert open_files()[f"{path}-wal (deleted)"] == 1  # which is SQLite's own
+    readers.close()
+
+
+def test_reading_a_file_takes_no_lock_of_sqlites_away(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    database = a_database(path)
+    readers = Readers(database)
+    with a_writer(database) as writer, readers.reading():
+        writer.write(note("first"))
+        for file in descriptors.files_of(path):
+            list(descriptors.blocks(file))
+        assert Other("writes", path, "b", 1, 1).end() == []  # and closes the store, which would remove a log in no use
+        writer.write(note("second"))
+    readers.close()
+    assert notes(database) == ["first", "b 0 0", "second"]
+
+
+def test_too_many_open_files_are_told_as_such(tmp_path: Path) -> None:
+    assert Other("opens_too_many_files", tmp_path / "a.db").end() == ["StoreError"] * 4
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"missing: it cannot be read \(No such file or directory\)"):
+        descriptors.piece(tmp_path / "missing", 0, 9)
