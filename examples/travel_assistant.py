@@ -1,6 +1,6 @@
 """An assistant that remembers across sessions: what it was told, what changed, and what helped.
 
-Run it: python examples/travel_assistant.py
+Run from the root of a clone, with `source .venv/bin/activate`: `python examples/travel_assistant.py`.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -27,15 +27,14 @@ def first_session(memory: recollect.Engine, at: datetime) -> None:
 def second_session(memory: recollect.Engine, at: datetime) -> None:
     """Ana changes her mind: the same topic, a new revision."""
     receipt = memory.remember("Ana prefers aisle seats now", scope="acme/ana", topic_key="seat", at=at)
-    print("what she said before:", [version.text for version in memory.history(receipt.id, scope="acme/ana")])
+    print("what she said, and says now:", [version.text for version in memory.history(receipt.id, scope="acme/ana")])
 
 
 def third_session(memory: recollect.Engine, at: datetime) -> None:
     """Before it books, the assistant asks what it knows, and says afterwards what helped."""
     context = memory.recall("book a seat on the flight to Berlin", scope="acme/ana", tokens=400)
-    print(context.text)
-    for scored in context.packed:
-        print(f"{float(scored.score):.3f}  {scored.memory.text}")
+    print(context.text)  # for the prompt
+    print(context)  # for us
     seat = next(scored for scored in context.packed if "aisle" in scored.memory.text)
     memory.feedback(context.id or "", scope="acme/ana", helped=[seat.id])
 
