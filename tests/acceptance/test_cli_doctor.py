@@ -71,6 +71,19 @@ def test_looking_changes_nothing(filled: Shell) -> None:
     assert {path.name: path.read_bytes() for path in filled.store.parent.iterdir()} == before
 
 
+def test_looking_at_a_store_whose_writer_was_killed_changes_nothing(shell: Shell) -> None:
+    code = (
+        "import os, sys, recollect; memory = recollect.open(sys.argv[1], embedder='hashing'); "
+        "memory.remember('Ana prefers window seats', scope='acme/ana'); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(shell.store)], check=False)
+    files = [shell.store, shell.store.with_name(f"{shell.store.name}-wal")]
+    before = [path.read_bytes() for path in files]
+    assert len(before[1]) > 0
+    told(shell)
+    assert [path.read_bytes() for path in files] == before
+
+
 def test_people_get_a_line_for_each_check_with_the_remedy_below_and_a_tally_beside(shell: Shell) -> None:
     shell.store.write_text("no database at all, whatever its name says")
     outcome = shell("doctor", code=1)

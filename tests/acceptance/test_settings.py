@@ -33,6 +33,17 @@ def test_the_busy_timeout_is_how_long_opening_waits_too(tmp_path: Path) -> None:
     holder.execute("ROLLBACK")
 
 
+def test_the_busy_timeout_is_how_long_re_embedding_waits_for_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    recollect.open(path, embedder="hashing").close()
+    holder = apsw.Connection(str(path))
+    holder.pragma("journal_mode", "delete")
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(recollect.StoreBusy):
+        recollect.re_embed(path, embedder="hashing-64", settings={"busy_timeout": 0.05})
+    holder.execute("ROLLBACK")
+
+
 def test_the_cache_keeps_no_more_than_its_bytes_and_the_answers_are_the_same(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with recollect.open(path, embedder="hashing") as memory:

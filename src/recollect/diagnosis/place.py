@@ -22,7 +22,7 @@ from recollect.stores.sqlite.turn import NoTurn, Turn, turn
 from recollect.wiring import IN_MEMORY, named_embedder, refuse_address
 
 OLDEST_SQLITE = (3, 51, 3)
-"""The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0024."""
+"""The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""
 
 LITTLE_ROOM = 512 * 1024**2
 NO_ROOM = 32 * 1024**2

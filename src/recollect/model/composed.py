@@ -15,7 +15,7 @@ _PERHAPS_MARKS = re.compile(f"[\u0300-\U0010ffff]{{{MOST_MARKS + 1},}}")
 
 
 def composed(text: str) -> str:
-    """The text in its composed form; no two texts that differ in it become the same."""
+    """The text in its composed form; no two texts that differ in more than joiners become the same."""
     return text if text.isascii() else unicodedata.normalize("NFC", stream_safe(text))
 
 

@@ -1,5 +1,24 @@
-"""What tests of code around recollect need: builders that say only what a test is about."""
+"""What tests of code around recollect need: builders that say only what a test is about, and suites of contracts."""
+
+from typing import TYPE_CHECKING, Any
 
 from recollect.testing.builders import NOW, a_candidate, a_memory, a_ranking
 
-__all__ = ["NOW", "a_candidate", "a_memory", "a_ranking"]
+if TYPE_CHECKING:
+    from recollect.testing.embedder_contract import EmbedderContract
+    from recollect.testing.store_contract import StoreContract
+
+__all__ = ["NOW", "EmbedderContract", "StoreContract", "a_candidate", "a_memory", "a_ranking"]
+
+
+def __getattr__(name: str) -> Any:
+    # The suites need pytest and NumPy, which a test that only builds a memory does not.
+    if name == "StoreContract":
+        from recollect.testing.store_contract import StoreContract
+
+        return StoreContract
+    if name == "EmbedderContract":
+        from recollect.testing.embedder_contract import EmbedderContract
+
+        return EmbedderContract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

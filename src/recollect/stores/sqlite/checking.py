@@ -125,7 +125,7 @@ def _chain(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
 
 
 def _twins(db: apsw.Connection) -> Problems:
-    """No two active memories of a scope say the same."""
+    """No two active memories of a scope say the same about the same topic."""
     for path, ids in db.execute(SQL["check_twins"]):
         yield f"{path} has active memories that say the same: {ids}"
 

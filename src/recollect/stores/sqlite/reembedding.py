@@ -32,7 +32,7 @@ class SqliteReembedding:
     """
 
     def __init__(self, target: str | PathLike[str], *, timeout: float = 30.0) -> None:
-        self._database = Database.open(target)
+        self._database = Database.open(target, patience=timeout)
         self._readers = Readers(self._database)
         self._writer = Writer(self._database, timeout=timeout)
         self._wanted: dict[str, object] = {}

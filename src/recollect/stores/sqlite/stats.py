@@ -15,7 +15,7 @@ from recollect.model.scope import Scope
 from recollect.model.stats import MOST_SCOPES, Stats
 from recollect.model.usage import Use
 from recollect.stores.migrate import migrations, mismatch
-from recollect.stores.sqlite import forks
+from recollect.stores.sqlite import descriptors, forks
 from recollect.stores.sqlite.connection import MIGRATIONS, Database, is_claimed, translated
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
 
@@ -83,7 +83,10 @@ def glance(path: Path) -> Glance:
     name = os.fspath(path)
     database = Database(name, path.resolve())
     database.refuse_if_written()
+    logged = descriptors.size(Path(f"{database.path}-wal")) > 0
     with forks.inside(), translated(name), closing(database.connect_reading()) as db:
+        if logged:  # by a process that uses it or died: closing would move that into the file
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0
         if not 0 <= schema <= latest:
             raise mismatch(name, schema, latest)
