@@ -20,7 +20,7 @@ def id_maker() -> Callable[[datetime], str]:
 
     def make(now: datetime) -> str:
         nonlocal last
-        with lock:
+        with lock.here:
             milliseconds = max((now - EPOCH) // _MILLISECOND, 0)
             process, before, counter = last
             if process != os.getpid() or milliseconds > before:

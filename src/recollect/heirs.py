@@ -2,8 +2,6 @@
 
 import os
 import threading
-from contextlib import suppress
-from types import TracebackType
 from typing import Protocol
 from weakref import WeakSet
 
@@ -49,26 +47,17 @@ def tell_children(heir: Heir) -> None:
 
 
 class Lock:
-    """One thread at a time; free in a child process, whoever had it in the parent.
+    """A lock that is another one in a child process, and free there, whoever had it in the parent: `with lock.here:`.
 
     So it is for what is whole at every moment, like a dictionary: the child may find it between two steps.
     """
 
-    __slots__ = ("__weakref__", "_lock")
+    __slots__ = ("__weakref__", "here")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.after_fork()
         tell_children(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(RuntimeError):  # it is free already in a child that was forked from within
-            self._lock.release()
 
     def after_fork(self) -> None:
         """Be free."""
-        self._lock = threading.Lock()
+        self.here = threading.Lock()

@@ -46,7 +46,7 @@ def another_thread_has(*locks: Lock) -> Iterator[None]:
     def hold() -> None:
         with ExitStack() as all_of_them:
             for lock in locks:
-                all_of_them.enter_context(lock)
+                all_of_them.enter_context(lock.here)
             held.set()
             over.wait()
 
@@ -59,7 +59,7 @@ def another_thread_has(*locks: Lock) -> Iterator[None]:
 
 
 def take(lock: Lock) -> None:
-    with lock:
+    with lock.here:
         pass
 
 
@@ -76,7 +76,7 @@ def test_a_lock_keeps_threads_apart() -> None:
     def work() -> None:
         nonlocal most
         for _ in range(200):
-            with lock:
+            with lock.here:
                 inside.append(1)
                 most = max(most, len(inside))
                 os.sched_yield()
@@ -92,7 +92,7 @@ def test_a_lock_keeps_threads_apart() -> None:
 
 def test_a_child_that_was_forked_from_within_a_lock_may_leave_it_and_take_it_again() -> None:
     lock = Lock()
-    with lock:
+    with lock.here:
         child = os.fork()
         signal.alarm(0 if child else 30)
     if not child:

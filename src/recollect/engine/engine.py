@@ -63,7 +63,7 @@ class Engine:
 
     def close(self) -> None:
         """Write what is still to be written, and let go of the store."""
-        with self._closing:
+        with self._closing.here:
             if not self._closed:
                 self._closed = True
                 self._world.store.close()

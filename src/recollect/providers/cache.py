@@ -63,19 +63,19 @@ class Cached:
 
     def forget(self) -> None:
         """Remember nothing, not even what is being embedded at this moment."""
-        with self._lock:
+        with self._lock.here:
             self._known = OrderedDict()
 
     def _recall(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Row], object]:
         """What is known of these, and where it is known from: another place, once all was forgotten."""
-        with self._lock:
+        with self._lock.here:
             found = {key: self._known[key] for key in keys if key in self._known}
             for key in found:
                 self._known.move_to_end(key)
             return found, self._known
 
     def _remember(self, new: dict[bytes, Row], known: object) -> None:
-        with self._lock:
+        with self._lock.here:
             if self._known is not known:
                 return
             for key, vector in new.items():

@@ -113,7 +113,7 @@ class Http:
 
     def _agreed(self, found: int | None) -> int:
         """The dimensions, which are those of the first vector found unless they were given."""
-        with self._lock:
+        with self._lock.here:
             if self._dimensions is None:
                 self._dimensions = found
             return self._dimensions or 0

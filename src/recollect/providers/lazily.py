@@ -17,7 +17,7 @@ class Lazily(Generic[T]):
         self._made: list[T] = []
 
     def __call__(self) -> T:
-        with self._lock:
+        with self._lock.here:
             if not self._made:
                 self._made.append(self._make())
             return self._made[0]

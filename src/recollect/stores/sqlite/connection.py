@@ -403,7 +403,7 @@ class Readers:
 
     def close(self) -> None:
         """Close what is idle now, and the rest as it comes back."""
-        with self._lock:
+        with self._lock.here:
             self._closed = True
             idle, self._idle = self._idle, []
         with ExitStack() as whatever_happens:
@@ -415,7 +415,7 @@ class Readers:
         self._idle = []
 
     def _lent(self) -> apsw.Connection:
-        with self._lock:
+        with self._lock.here:
             if self._closed:
                 raise StoreError(f"{self._database.name} is closed; open the store again")
             if self._idle:
@@ -427,7 +427,7 @@ class Readers:
             return
         if db.in_transaction:
             db.execute("ROLLBACK")
-        with self._lock:
+        with self._lock.here:
             # a statement that was not read to its end would hold on to what it saw
             keep = not self._closed and len(self._idle) < self._kept and db.txn_state() == apsw.SQLITE_TXN_NONE
             if keep:

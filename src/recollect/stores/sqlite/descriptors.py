@@ -39,14 +39,14 @@ class _Descriptors:
 
     def connected(self, store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
         """Have a store connected to; no descriptor is closed meanwhile."""
-        with self._lock:
+        with self._lock.here:
             db = connect()
             self._connected[db] = store
         return db
 
     def read(self, path: Path, length: int, place: int) -> bytes:
         """So many bytes of the file from a place on, or what there is of them."""
-        with self._lock:
+        with self._lock.here:
             told = path.stat()
             file = (told.st_dev, told.st_ino)
             if file not in self._open:
@@ -58,7 +58,7 @@ class _Descriptors:
 
     def close_unused(self) -> None:
         """Close those whose stores nobody here is connected to any more."""
-        with self._lock:
+        with self._lock.here:
             if self._open:
                 self._close_unused()
 

@@ -51,14 +51,14 @@ class Library:
 
     def forget(self) -> None:
         """Let go of every shelf."""
-        with self._lock:
+        with self._lock.here:
             self._shelves.clear()
             self._locks.clear()
             self._views.clear()
 
     def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
         """The view of these shelves; the one made before, if they are the same."""
-        with self._lock:
+        with self._lock.here:
             known = self._views.get((scope, encoder))
             same = known is not None and len(known.shelves) == len(shelves)
             if known is not None and same and all(a is b for a, b in zip(known.shelves, shelves, strict=True)):
@@ -71,20 +71,20 @@ class Library:
             return view
 
     def _shelf(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
-        with self._lock:
+        with self._lock.here:
             known = self._shelves.get(key)
             if known is not None:
                 self._shelves.move_to_end(key)
                 if known.stamp == stamp:
                     return known
             turn = self._locks[key]
-        with turn:
+        with turn.here:
             return self._updated(db, key, stamp)
 
     def _updated(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
         """The shelf as this transaction sees it; one that is already further along is left to the others."""
         number, encoder, only_shared = key
-        with self._lock:
+        with self._lock.here:
             known = self._shelves.get(key)
         if known is not None and known.stamp == stamp:
             return known
@@ -101,7 +101,7 @@ class Library:
         if known.stamp.changed:
             shelf = shelf.with_uses(all_rows(db, "uses_since", scope=number, after=known.stamp.used), stamp)
         if not ahead:
-            with self._lock:
+            with self._lock.here:
                 self._shelves[key] = shelf
                 self._shelves.move_to_end(key)
                 self._make_room()

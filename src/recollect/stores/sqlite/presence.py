@@ -68,7 +68,7 @@ class Presence:
     def note(self, db: apsw.Connection) -> None:
         """Note which log a connection has, that has just opened it; refused if others of this process have another."""
         found = self._opened()
-        with _LOCK:
+        with _LOCK.here:
             for known in filter(None, map(_LOGS.get, apsw.connections())):
                 if known[0] == self._path:
                     self._compare(known, found)

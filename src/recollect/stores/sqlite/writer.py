@@ -81,7 +81,7 @@ class Writer:
     def close(self) -> None:
         """Write what was put off, and end; `StoreBusy` if others write until the time is over."""
         self._refuse_within()
-        with self._starting:
+        with self._starting.here:
             self._closed = True
         self._waiting.close()
         if self._thread is not None:
@@ -113,8 +113,10 @@ class Writer:
         """What came of it, when it is done."""
         self._refuse_within()
         patience = self._patience(timeout)
-        promise: Future[T] = self._ask(Asked(act, alone=alone))
+        asked = Asked(act, alone=alone)
+        promise: Future[T] = asked.promise
         try:
+            self._ask(asked)
             with suppress(TimeoutError, CancelledError):
                 promise.exception(patience)
         except BaseException:  # an interrupted caller gets no answer, so it takes its change back if it can
@@ -126,7 +128,7 @@ class Writer:
 
     def _ask(self, asked: Asked) -> "Future[Any]":
         self._database.refuse_if_read_only()
-        with self._starting:
+        with self._starting.here:
             if self._closed:
                 raise StoreError(f"{self._database.name} is closed; open the store again")
             if self._thread is None:
