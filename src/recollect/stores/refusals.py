@@ -19,7 +19,7 @@ def refuse_other_model(recorded: Encoder | None, given: Encoder | None) -> None:
     """Vectors of two models are never compared."""
     if recorded is not None and given is not None and recorded != given:
         raise EmbedderMismatch(
-            f"the vectors of this store are of {recorded}, not of {given}; name no embedder to open it with its own, "
+            f"the vectors of this store are of {recorded}, not of {given}; open it again without naming an embedder, "
             "or run `recollect admin re-embed --embedder NAME`"
         )
 

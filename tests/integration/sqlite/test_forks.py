@@ -240,6 +240,7 @@ def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Da
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
     engine = an_engine(tmp_path / "agent.db", clock=None)
     engine.remember("a seat by the window", scope=SCOPE)
+    engine.recall("a seat", scope=SCOPE)  # a child cannot load a module that another thread was loading: Python's limit
     over, written = threading.Event(), list[str]()
 
     def use(thread: int) -> None:
