@@ -84,7 +84,7 @@ def _change(line: Any, data: st.DataObject) -> None:
         inside = inside[key]
     match data.draw(st.sampled_from(["replace", "replace", "replace", "remove", "repeat"]), label="change"):
         case "replace":
-            inside[last] = data.draw(st.sampled_from(VALUES), label="value")
+            inside[last] = deepcopy(data.draw(st.sampled_from(VALUES), label="value"))
         case "remove":
             del inside[last]
         case _:
