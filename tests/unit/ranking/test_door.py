@@ -1,6 +1,7 @@
 """rank() as a caller types it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -60,3 +61,9 @@ def test_few_or_many_the_reasons_are_the_same_and_keep_the_memories(count: int) 
     assert reason == why_ranked("m7", pool, profile, NOW, limit=5)
     assert reason.candidate is pool[7]
     assert why("m7", pool, profile, NOW) == why_ranked("m7", pool, profile, NOW)
+
+
+@pytest.mark.parametrize("profile", [None, 0, {"name": "default"}])
+def test_what_is_no_profile_and_no_name_is_refused(profile: Any) -> None:
+    with pytest.raises(FieldError, match="is neither a profile nor the name of one"):
+        rank([a_candidate("a")], profile, NOW)
