@@ -14,10 +14,11 @@ from recollect.stores.sqlite.connection import Readers
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 
-def open_files() -> Counter[str]:
-    """What this process has open, and how often; those that are gone are marked by the kernel."""
+def open_files(folder: Path) -> Counter[str]:
+    """What this process has open in a folder, and how often; those that are gone are marked by the kernel."""
     links = [Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 — one of them is this
-    return Counter(str(link.readlink()) for link in links if link.is_symlink())
+    names = Counter(str(link.readlink()) for link in links if link.is_symlink())
+    return Counter({name: count for name, count in names.items() if name.startswith(f"{folder}/")})
 
 
 def test_a_file_comes_in_blocks_that_overlap_as_asked(tmp_path: Path) -> None:
@@ -48,17 +49,17 @@ def test_a_file_stays_open_as_long_as_anybody_here_is_connected_to_its_store(tmp
     readers, others = Readers(a_database(path)), Readers(a_database(other))
     with others.reading():
         with readers.reading():
-            before = open_files()
+            before = open_files(tmp_path)
             for _ in range(3):
                 for file in descriptors.files_of(path):
                     descriptors.piece(file, 0, 9)
             names = {str(file) for file in descriptors.files_of(path)}
-            assert open_files() == before + Counter(names)
+            assert open_files(tmp_path) == before + Counter(names)
         readers.close()
-        assert not any(name.startswith(str(path)) for name in open_files())
+        assert not any(name.startswith(str(path)) for name in open_files(tmp_path))
         descriptors.piece(path, 0, 9)
-        assert str(path) not in open_files()
-        assert str(other) in open_files()
+        assert str(path) not in open_files(tmp_path)
+        assert str(other) in open_files(tmp_path)
     others.close()
 
 
@@ -77,14 +78,14 @@ def test_a_file_stays_open_as_long_as_a_connection_that_is_not_ours_may_have_it_
     thread = threading.Thread(target=lambda: db.execute("SELECT wait()").fetchall())
     thread.start()
     begun.wait()
-    before = open_files()
+    before = open_files(tmp_path)
     descriptors.piece(file, 0, 9)
-    assert open_files() == before + Counter([str(file)])
+    assert open_files(tmp_path) == before + Counter([str(file)])
     over.set()
     thread.join()
     db.close()
     descriptors.close_unused()
-    assert str(file) not in open_files()
+    assert str(file) not in open_files(tmp_path)
 
 
 @NEEDS_TO_BE_TOLD
@@ -95,7 +96,7 @@ def test_a_file_is_let_go_of_when_it_is_deleted(tmp_path: Path) -> None:
         descriptors.piece(path.with_name("a.db-wal"), 0, 9)
         path.with_name("a.db-wal").unlink()
         descriptors.close_unused()
-        assert open_files()[f"{path}-wal (deleted)"] == 1  # which is SQLite's own
+        assert open_files(tmp_path)[f"{path}-wal (deleted)"] == 1  # which is SQLite's own
     readers.close()
 
 
