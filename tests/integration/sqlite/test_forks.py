@@ -76,7 +76,6 @@ def test_a_child_reads_through_the_same_readers_and_so_does_its_parent(database:
     readers.close()
 
 
-@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this platform does not show its locks")
 def test_a_child_has_locks_of_its_own(database: Database) -> None:
     readers = Readers(database)
     with readers.reading() as inherited:

@@ -85,8 +85,8 @@ def test_one_has_the_turn_at_a_time(place: str, make: Make) -> None:
 
 def test_without_a_line_nobody_waits() -> None:
     first, second = NoTurn(), NoTurn()
-    first.take()
-    second.take()
+    assert first.take()
+    assert second.take(), "though the first has not left"
     first.leave()
     second.close()
 

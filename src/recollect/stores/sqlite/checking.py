@@ -15,7 +15,7 @@ from recollect.model.limits import MOST_AHEAD
 from recollect.model.memory import content_hash, searched
 from recollect.model.scope import Scope
 from recollect.model.table import MICROSECOND
-from recollect.model.usage import tally_votes
+from recollect.model.usage import standing, tally_votes
 from recollect.stores.sqlite import rows
 from recollect.stores.sqlite.sql import SQL, all_rows
 
@@ -137,7 +137,7 @@ def _usage(db: apsw.Connection) -> Problems:
         votes[vote[0]].append(vote)
     for number, id, scope, said_scope, *counted in db.execute(SQL["check_usage"]):
         said, logged = counted[:6], counted[6:]
-        true = [*logged, *tally_votes(rows.standing(votes.get(number, [])))]
+        true = [*logged, *tally_votes(standing(rows.vote(*row) for row in votes.get(number, [])))]
         if said_scope is not None and said_scope != scope:
             yield f"the usage of memory {id} is kept for another scope"
         if [value or 0 for value in said] != [value or 0 for value in true]:

@@ -11,10 +11,11 @@ import numpy as np
 from recollect.heirs import Lock
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
-from recollect.model.usage import Use, tally_votes
+from recollect.model.usage import Use, standing, tally_votes
 from recollect.stores.sqlite import rows
 from recollect.stores.sqlite.shelf import HELD, USED, Shelf, Stamp
-from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
+from recollect.stores.sqlite.sql import SQL, all_rows, the_row
+from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.view import View
 
 LARGEST = 2 * 1024**3
@@ -92,9 +93,8 @@ class Library:
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
             known = Shelf.empty(_dimensions(db), only_shared=only_shared)
-        given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": not only_shared}
-        if known.stamp.changed:
-            given["unshared"] = True
+        unshared = not only_shared or known.stamp.changed > 0  # one that is shared no longer must be seen to leave
+        given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": unshared}
         (most,) = the_row(db, "entries_count", scope=number, after=known.stamp.changed)
         found = db.execute(SQL["entries"], given)
         shelf = known.with_rows(found, stamp, most=most)
@@ -127,8 +127,8 @@ def _stamps(db: apsw.Connection, scope: Scope) -> list[tuple[str, int, Stamp]]:
 
 
 def _dimensions(db: apsw.Connection) -> int:
-    row = one_row(db, "present_encoder")
-    return 1 if row is None else int(row[2])
+    _, model = present_model(db)
+    return 1 if model is None else model.dimensions
 
 
 def _worth_it(shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
@@ -185,7 +185,7 @@ def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own:
     entries = []
     for *start, terms, vector in all_rows(db, "entries_known_at", **given):
         count, last = served.get(start[0], (0, None))
-        helped, misled = tally_votes(rows.standing(cast.get(start[0], [])))
+        helped, misled = tally_votes(standing(rows.vote(*row) for row in cast.get(start[0], [])))
         entries.append((*start, count, helped, misled, last, terms, vector))
     empty = Shelf.empty(_dimensions(db), only_shared=not own)
     return empty.with_rows(entries, Stamp(commit, commit, 0), most=len(entries))

@@ -1,7 +1,7 @@
 """Rows: memories, traces and keys as the tables have them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -145,8 +145,3 @@ def kept(scope: Scope, key: str, row: Row) -> Kept:
 def vote(memory: int, context: str, by: str, use: str, at: int) -> Vote:
     """The vote of a row; the memory is named by its number."""
     return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))
-
-
-def standing(cast: Sequence[Row]) -> list[Vote]:
-    """Of all votes ever cast (memory, context, by, use, at; the oldest first), those that stand."""
-    return list({row[:3]: vote(*row) for row in cast}.values())

@@ -30,7 +30,7 @@ from recollect.stores.sqlite.connection import Database, Readers
 from recollect.stores.sqlite.library import LARGEST, Library
 from recollect.stores.sqlite.remains import scrub
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
-from recollect.stores.sqlite.stats import count
+from recollect.stores.sqlite.stats import count, present_model
 from recollect.stores.sqlite.view import View
 from recollect.stores.sqlite.writer import Writer
 from recollect.stores.sqlite.writing import SqliteWriting
@@ -61,8 +61,7 @@ class SqliteStore:
 
     def encoder(self) -> Encoder | None:
         with self._readers.reading() as db:
-            row = one_row(db, "present_encoder")
-        return None if row is None else Encoder(row[1], row[2])
+            return present_model(db)[1]
 
     def gather(self, probe: Probe) -> Found:
         with self._readers.reading() as db:
@@ -199,9 +198,6 @@ def _seen(scope: Scope, **given: object) -> dict[str, object]:
 
 def _encoder_number(db: apsw.Connection, wanted: Encoder | None) -> int:
     """The number of the present model, which must be the one that is wanted; 0 if there is none yet."""
-    row = one_row(db, "present_encoder")
-    if row is None:
-        return 0
-    number, name, dimensions = row
-    refuse_other_model(Encoder(name, dimensions), wanted)
-    return int(number)
+    number, model = present_model(db)
+    refuse_other_model(model, wanted)
+    return number

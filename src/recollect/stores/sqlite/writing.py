@@ -17,7 +17,7 @@ from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Use, Vote, tally_votes
+from recollect.model.usage import Use, Vote, standing, tally_votes
 from recollect.stores import moments
 from recollect.stores.refusals import (
     USES,
@@ -138,7 +138,8 @@ class SqliteWriting:
                     at=rows.micros(vote.at),
                     commit=self._commit,
                 )
-                helped, misled = tally_votes(rows.standing(all_rows(self._db, "votes_on", memory=number)))
+                cast = all_rows(self._db, "votes_on", memory=number)
+                helped, misled = tally_votes(standing(rows.vote(*row) for row in cast))
                 self._run("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=self._commit)
                 self._run("scope_used", scope=owner, commit=self._commit)
 
