@@ -2,6 +2,9 @@
 
 Prints, for one scope of N memories: how fast they are written, the first search after opening, `search` and `recall`
 warm beside one matrix-vector product with argpartition, a search just after a write, and the memory it takes.
+
+A file with a million memories, of which one scope has a hundred thousand and ten thousand scopes the others:
+`python benchmarks/engine.py --rows 100000 --others 900000 --scopes 10000 --dimensions 64 --processes 0`
 """
 
 import argparse
@@ -10,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +25,7 @@ import recollect
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE = "acme/ana"
+BATCH = 10_000
 WORDS = 30_000
 """How many distinct words there are; how often each is said follows Zipf's law."""
 
@@ -94,40 +99,104 @@ def memory(path: Path, matrix: NDArray[np.float32]) -> None:
     )
 
 
-def fill(path: Path, matrix: NDArray[np.float32]) -> None:
-    """A store with a memory for each row of the matrix."""
-    said = texts(len(matrix), 20, seed=1)
-    given = Given(matrix.shape[1])
-    with recollect.open(path, embedder=given, clock=lambda: AT) as engine:
-        start = time.perf_counter()
-        for first in range(0, len(matrix), 10_000):
-            engine.remember_all(
-                [
+def small(number: int) -> str:
+    """The scope of that number among those that are not measured by themselves."""
+    return f"firm-{number}/agent"
+
+
+def fill(path: Path, matrix: NDArray[np.float32], others: int, scopes: int) -> None:
+    """A store with a memory for each row of the matrix, and so many others in turn in so many scopes.
+
+    Every batch has its share of both, so that the last can be compared with the first.
+    """
+    total = len(matrix) + others
+    random = np.random.default_rng(5)
+    spent: list[tuple[int, float]] = []
+    with recollect.open(path, embedder=Given(matrix.shape[1]), clock=lambda: AT) as engine:
+        for first in range(0, total, BATCH):
+            numbers = range(first, min(first + BATCH, total))
+            said = texts(len(numbers), 20, seed=first + 1)
+            vectors = random.normal(size=(len(numbers), matrix.shape[1]))
+            drafts = []
+            for number, text, vector in zip(numbers, said, vectors, strict=True):
+                row = number * len(matrix) // total
+                ours = row < (number + 1) * len(matrix) // total
+                drafts.append(
                     {
-                        "text": f"{said[row]} {row}",
-                        "vector": matrix[row].tolist(),
-                        "at": AT - timedelta(minutes=row),
-                        "importance": (row % 11) / 10.0 if row % 10 else None,
+                        "text": f"{text} {number}",
+                        "scope": SCOPE if ours else small((number - row) % scopes),
+                        "vector": (matrix[row] if ours else vector).tolist(),
+                        "at": AT - timedelta(minutes=number % 10**6),
+                        "importance": (number % 11) / 10.0 if number % 10 else None,
                     }
-                    for row in range(first, min(first + 10_000, len(matrix)))
-                ],
-                scope=SCOPE,
-            )
-        spent = time.perf_counter() - start
-    print(f"remember_all in batches of 10,000: {len(matrix) / spent:,.0f} memories a second", flush=True)
+                )
+            start = time.perf_counter()
+            engine.remember_all(drafts)
+            spent.append((len(drafts), time.perf_counter() - start))
+        print(f"written: {engine.stats()!r}")
+    part = max(len(spent) // 10, 1)
+    print(
+        f"remember_all in batches of {BATCH:,}: {rate(spent):,.0f} memories a second; "
+        f"at the beginning {rate(spent[:part]):,.0f}, at the end {rate(spent[-part:]):,.0f}",
+        flush=True,
+    )
+
+
+def rate(spent: Sequence[tuple[int, float]]) -> float:
+    """How many a second, where each batch has its count and its seconds."""
+    return sum(count for count, _ in spent) / sum(seconds for _, seconds in spent)
+
+
+def opening(path: Path, dimensions: int) -> None:
+    """How long a file that others may have been reading takes to be opened."""
+    opened: list[recollect.Engine] = []
+    line("opening", timed(lambda: opened.append(recollect.open(path, embedder=Given(dimensions))), 11))
+    for engine in opened:
+        engine.close()
+
+
+def among_others(path: Path, dimensions: int, scopes: int) -> None:
+    """Searches of small scopes in a file of many: of each for the first time, and again."""
+    given = Given(dimensions)
+    asked = np.random.default_rng(4).permutation(scopes)[:200].tolist()
+    questions = texts(len(asked), 8, seed=6)
+    with recollect.open(path, embedder=given, clock=lambda: AT) as engine:
+        engine.search("w1 w2", scope="nobody/here")  # which loads what searching needs
+        for what in ("first search of a small scope", "search of a small scope, default, best 10"):
+            turn = iter(zip(asked, questions, strict=True))
+
+            def ask(turn: Iterator[tuple[int, str]] = turn) -> None:
+                number, question = next(turn)
+                engine.search(question, scope=small(number))
+
+            line(what, timed(ask, len(asked)))
 
 
 def durable(path: Path, dimensions: int) -> None:
-    """One durable `remember` at a time."""
-    given = Given(dimensions)
-    with recollect.open(path, embedder=given, clock=lambda: AT) as engine:
-        numbers = iter(range(10**9))
-        line(
-            "remember, durable, without embedding",
-            timed(
-                lambda: engine.remember(f"one more {next(numbers)}", scope="acme/one", vector=[1.0] * dimensions), 200
-            ),
-        )
+    """One durable `remember` at a time, and batches, in turn with a new file, since neighbours disturb both alike."""
+    vector = [1.0] * dimensions
+    numbers = iter(range(10**9))
+
+    def one(engine: recollect.Engine) -> None:
+        engine.remember(f"one more {next(numbers)}", scope="acme/one", vector=vector)
+
+    def batch(engine: recollect.Engine) -> None:
+        said = enumerate(texts(1_000, 20, seed=next(numbers)))
+        engine.remember_all({"text": f"{text} {row}", "scope": small(row), "vector": vector} for row, text in said)
+
+    ones: tuple[list[float], list[float]] = ([], [])
+    batches: tuple[list[float], list[float]] = ([], [])
+    with (
+        recollect.open(path, embedder=Given(dimensions), clock=lambda: AT) as grown,
+        recollect.open(path.with_name("new.db"), embedder=Given(dimensions), clock=lambda: AT) as new,
+    ):
+        for _ in range(10):
+            for place, engine in enumerate((grown, new)):
+                ones[place].extend(timed(partial(one, engine), 20))
+                batches[place].extend(timed(partial(batch, engine), 1))
+    for what, (here, there) in (("remember, durable, without embedding", ones), ("remember_all of 1,000", batches)):
+        line(what, here, statistics.median(there))
+        line("  in a new file", there)
 
 
 def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
@@ -213,23 +282,30 @@ def _proportional(pid: int) -> float:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000])
+    arguments.add_argument("--others", type=int, default=0, help="memories of other scopes in the same file")
+    arguments.add_argument("--scopes", type=int, default=10_000, help="how many scopes those others have")
     arguments.add_argument("--dimensions", type=int, default=384)
     arguments.add_argument("--rounds", type=int, default=31)
     arguments.add_argument("--processes", type=int, default=10)
+    arguments.add_argument("--folder", help="where to write, if not in the folder for temporary files")
     chosen = arguments.parse_args()
     for rows in chosen.rows:
-        print(f"\n{rows:,} memories, {chosen.dimensions} dimensions", flush=True)
+        others = f" and {chosen.others:,} in other scopes" if chosen.others else ""
+        print(f"\n{rows:,} memories{others}, {chosen.dimensions} dimensions", flush=True)
         matrix = np.random.default_rng(0).normal(size=(rows, chosen.dimensions)).astype(np.float32)
         matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
             path = Path(folder) / "bench.db"
-            fill(path, matrix)
+            fill(path, matrix, chosen.others, chosen.scopes)
+            print(f"file: {path.stat().st_size / 2**20:.0f} MiB", flush=True)
+            opening(path, chosen.dimensions)
+            if chosen.others:
+                among_others(path, chosen.dimensions, min(chosen.scopes, chosen.others))
             measure(path, matrix, chosen.rounds)
             memory(path, matrix)
             durable(path, chosen.dimensions)
             if chosen.processes:
                 several(path, chosen.dimensions, chosen.processes)
-            print(f"file: {path.stat().st_size / 2**20:.0f} MiB")
 
 
 if __name__ == "__main__":
