@@ -122,6 +122,7 @@ def _link(whole: Path, target: Path) -> None:
     """Also if somebody else gives the same name at the same moment, only one of them has it."""
     try:
         os.link(whole, target)
+        whole.unlink()
     except FileExistsError:
         raise
     except OSError as error:  # some file systems have no links

@@ -1,8 +1,9 @@
-"""open(): a target and settings become an engine; the only place that names adapters."""
+"""open(): a target and settings become an engine; the only place that chooses adapters."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ from recollect.ranking.profile import Profile
 if TYPE_CHECKING:
     from recollect.stores.sqlite.verify import Known
 
-IN_MEMORY = ":memory:"
+_RECALLING = "recollect.ranking.standing"
+"""Loads all that a recall needs: a child that is forked while another thread loads a module can never load that."""
 
 LONGEST_QUESTION = 2_000
 """How many characters of a memory are asked about to see whether it is found."""
@@ -49,6 +51,7 @@ def open(
     from recollect.providers.cache import Cached
     from recollect.stores.sqlite.store import SqliteStore
 
+    import_module(_RECALLING)
     chosen = config.settings(settings)
     ranked = profile if isinstance(profile, Profile) else config.profile(profile)
     path = limits.a_path("target", target)

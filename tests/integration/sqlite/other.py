@@ -149,7 +149,8 @@ def ends(path: str, patience: str = "60") -> None:
 def ends_with_nothing_to_write(path: str) -> None:
     """Write what is written at once, and end when told."""
     _complain_aloud()
-    Writer(a_database(path)).write(note("first"))
+    writer = Writer(a_database(path))
+    writer.write(note("first"))
     say("ready")
     until_told()
 

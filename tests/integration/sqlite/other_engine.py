@@ -31,6 +31,14 @@ def remembers(path: str, scope: str, text: str) -> None:
         say(engine.remember(text, scope=scope).id)
 
 
+def remembers_and_waits(path: str, scope: str, text: str) -> None:
+    """Remember a text, and do not close the store until told."""
+    with recollect.open(path) as engine:
+        engine.remember(text, scope=scope)
+        say("remembered")
+        until_told()
+
+
 def backs_up_when_told(path: str, target: str) -> None:
     """Make a backup, and wait to be told once some of it is copied."""
     told: list[int] = []
@@ -110,6 +118,7 @@ if __name__ == "__main__":
     obey(
         reads,
         remembers,
+        remembers_and_waits,
         backs_up_when_told,
         is_killed_while_verifying,
         re_embeds_when_told,

@@ -11,7 +11,8 @@ from typing import IO, ClassVar
 
 import apsw
 
-from recollect.stores.sqlite.connection import Database, Readers
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.writer import Writer
 
 HERE = Path(__file__).parent

@@ -1,7 +1,9 @@
 """A backup is the store as it was at one moment, and there is either a whole one or none."""
 
 import os
+import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,75 @@ def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         with pytest.raises(recollect.StoreError, match="nowhere"):
             engine.backup(tmp_path / "nowhere" / "b.db")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "a.db-queue"]
+
+
+def texts(path: Path) -> set[str]:
+    with an_engine(path) as engine:
+        return {memory.text for memory in engine.memories(scope=SCOPE)}
+
+
+@pytest.mark.parametrize("put_back", [os.replace, shutil.copyfile])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_backup_put_in_the_place_of_an_open_store_is_not_undone_by_the_log_of_that(
+    tmp_path: Path, put_back: Callable[[Path, Path], object], closed: bool
+) -> None:
+    path, backup, log = tmp_path / "a.db", tmp_path / "b.db", tmp_path / "a.db-wal"
+    store = an_engine(path)
+    filled(store, 3)
+    store.backup(backup)
+    kept = backup.read_bytes()
+    store.erase(scope=SCOPE, everything=True)
+    store.remember_all([{"text": f"unwanted {number}", "scope": SCOPE} for number in range(30)])
+    put_back(backup, path)
+    with pytest.raises(recollect.StoreError):
+        store.remember("more", scope=SCOPE)
+    if closed:
+        store.close()
+    told = "is a backup, and a.db-wal beside it is of the store that was there before and would undo it; close"
+    with pytest.raises(recollect.StoreError, match=told):
+        an_engine(path)
+    store.close()
+    assert path.read_bytes() == kept
+    assert "a.db-wal" in verify(path).problems[0]
+    log.rename(tmp_path / "old-log")
+    assert verify(path).sealed
+    assert texts(path) == {"thing 0", "thing 1", "thing 2"}
+
+
+def test_a_backup_that_is_written_to_is_a_store_even_if_the_process_is_killed_at_once(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine:
+        filled(engine, 1)
+        engine.backup(tmp_path / "b.db")
+    other = OtherEngine("remembers_and_waits", tmp_path / "b.db", SCOPE, "of another")
+    assert other.hear() == "remembered"
+    other.kill()
+    assert (tmp_path / "b.db-wal").stat().st_size
+    assert texts(tmp_path / "b.db") == {"thing 0", "of another"}
+
+
+def test_a_store_has_one_name_or_is_not_opened_for_writing(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine:
+        filled(engine, 1)
+    other = tmp_path / "b.db"
+    other.hardlink_to(tmp_path / "a.db")
+    for path in (tmp_path / "a.db", other):
+        with pytest.raises(recollect.StoreError, match=f"{path.name} has another name too"):
+            an_engine(path)
+    (tmp_path / "a.db").unlink()
+    assert texts(other) == {"thing 0"}
+
+
+def test_the_name_that_a_killed_backup_left_does_not_count(tmp_path: Path) -> None:
+    with an_engine(tmp_path / "a.db") as engine:
+        filled(engine, 1)
+        killed = OtherEngine("backs_up_when_told", tmp_path / "a.db", tmp_path / "b.db")
+        assert killed.hear() == "copying"
+        killed.kill()
+        (left,) = tmp_path.glob(".recollect-*.unfinished")
+    (left / "copy.db").unlink()
+    (left / "copy.db").hardlink_to(tmp_path / "a.db")
+    assert texts(tmp_path / "a.db") == {"thing 0"}
+    assert not left.exists()
 
 
 def test_a_backup_can_be_read_by_whoever_can_read_the_store(tmp_path: Path) -> None:

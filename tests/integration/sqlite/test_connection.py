@@ -14,7 +14,9 @@ import pytest
 
 from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreBusy, StoreError
 from recollect.stores.sqlite import clerk
-from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database, Readers, ours, translated
+from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database
+from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.translation import ours, translated
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 from tests.rights import heeding
 

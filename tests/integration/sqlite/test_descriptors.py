@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import StoreError
 from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite.connection import Readers
+from recollect.stores.sqlite.readers import Readers
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 

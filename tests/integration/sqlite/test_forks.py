@@ -1,5 +1,6 @@
 """A forked child writes and reads with connections of its own, or is told why it cannot; the parent notices nothing."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -13,7 +14,9 @@ import pytest
 
 from recollect.errors import RecollectError
 from recollect.stores.sqlite import forks
-from recollect.stores.sqlite.connection import Database, Readers
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.writer import Writer
 from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.scene import a_database, a_writer, note, notes
 
@@ -107,6 +110,21 @@ def test_a_child_writes_nothing_of_what_waits_in_its_parent(database: Database) 
         assert forked(writer.close) == "None"
         writer.flush()
     assert notes(database) == ["before", "put off"]
+
+
+def test_a_child_that_drops_a_writer_does_not_wait_for_what_a_thread_of_its_parent_held(database: Database) -> None:
+    writers = [Writer(database)]
+    writers[0].write(note("before"))
+    with writers[0]._waiting._changed:
+        pid = os.fork()
+        if not pid:
+            signal.alarm(60)  # instead of waiting for ever
+            held = threading.Thread(target=writers.clear)  # another thread than the one that had it
+            held.start()
+            held.join()
+            os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    writers[0].close()
 
 
 def test_many_forks_write_at_once(database: Database) -> None:
@@ -239,7 +257,6 @@ def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Da
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
     engine = an_engine(tmp_path / "agent.db", clock=None)
     engine.remember("a seat by the window", scope=SCOPE)
-    engine.recall("a seat", scope=SCOPE)  # a child cannot load a module that another thread was loading: Python's limit
     over, written = threading.Event(), list[str]()
 
     def use(thread: int) -> None:
@@ -270,3 +287,24 @@ def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_
     assert kept >= set(written)
     assert len(engine.memories(scope=f"{SCOPE}/child")) == 40
     engine.close()
+
+
+PROCESSES = {
+    "fork": multiprocessing.get_context("fork").Process,
+    "spawn": multiprocessing.get_context("spawn").Process,
+}
+
+
+@pytest.mark.parametrize("way", PROCESSES)
+def test_a_process_of_multiprocessing_that_closes_nothing_keeps_what_it_put_off(tmp_path: Path, way: str) -> None:
+    with an_engine(tmp_path / "agent.db", clock=None) as engine:
+        engine.remember("a seat by the window", scope=SCOPE)
+        child = PROCESSES[way](target=_recall_and_end, args=(tmp_path / "agent.db",))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+        assert engine.stats().contexts == 1
+
+
+def _recall_and_end(path: Path) -> None:
+    an_engine(path, clock=None).recall("a seat", scope=SCOPE)

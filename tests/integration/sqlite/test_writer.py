@@ -1,8 +1,10 @@
 """The writer loses nothing it acknowledged, does nothing it refused, and keeps changes from harming each other."""
 
+import gc
 import logging
 import math
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,7 +18,8 @@ import pytest
 from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.stores.sqlite import clerk
 from recollect.stores.sqlite.clerk import CHECKPOINT
-from recollect.stores.sqlite.connection import PAGE_SIZE, Database, Readers
+from recollect.stores.sqlite.connection import PAGE_SIZE, Database
+from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.writer import MOST_PUT_OFF, Writer
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
@@ -399,6 +402,30 @@ def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(dat
     other.tell()
     assert other.end() == []
     assert sorted(notes(database)) == ["first", "second"]
+
+
+def test_the_file_of_a_process_that_closed_nothing_is_a_whole_store_when_it_ended(
+    database: Database, tmp_path: Path
+) -> None:
+    other = Other("ends_with_nothing_to_write", database.path)
+    assert other.hear() == "ready"
+    assert log_of(database).stat().st_size
+    other.tell()
+    assert other.end() == []
+    copied = shutil.copy(database.name, tmp_path / "copied.db")
+    assert notes(a_database(copied)) == ["first"]
+
+
+def test_a_writer_that_nobody_has_any_more_writes_what_was_put_off_and_ends(database: Database) -> None:
+    writer = Writer(database)
+    writer.later(note("first"))
+    thread = writer._thread
+    del writer
+    wait_until(lambda: bool(gc.collect()) or notes(database) == ["first"])
+    gc.collect()
+    assert thread is not None
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 def test_a_process_that_has_written_all_ends_without_a_word(database: Database) -> None:

@@ -8,7 +8,8 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.stores.sqlite import forks
-from recollect.stores.sqlite.connection import Database, ours
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.translation import ours
 from recollect.stores.sqlite.turn import Turn
 from recollect.stores.sqlite.waiting import Asked, Waiting
 
@@ -73,6 +74,7 @@ class Clerk:
         log = _pages(db)
         if self._begun(db):
             self._database.refuse_if_replaced(db)
+            self._database.make_a_store()
             self._commit(db)
         while self._db and (asked := self._waiting.begin(alone=True)):
             self._do_alone(db, asked)

@@ -1,10 +1,10 @@
-"""Connections: a SQLite file, or one in memory, opened in one way; and the driver's errors as ours."""
+"""Connections: a SQLite file, or one in memory, opened in one way."""
 
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,19 +12,21 @@ from uuid import uuid4
 
 import apsw
 
-from recollect.errors import InvalidInput, SchemaMismatch, StoreBusy, StoreError, show
-from recollect.heirs import Lock, tell_children
+from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
+from recollect.files import sweep
+from recollect.heirs import tell_children
+from recollect.model.limits import IN_MEMORY
 from recollect.stores.migrate import Migration, migrate, migrations, mismatch
-from recollect.stores.sqlite import descriptors, forks
+from recollect.stores.sqlite import descriptors, forks, seal
+from recollect.stores.sqlite.ledger import Ledger
 from recollect.stores.sqlite.presence import Presence, stamp
+from recollect.stores.sqlite.translation import ours, translated
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
 
 _LOG = logging.getLogger(__name__)
 
 APPLICATION_ID = int.from_bytes(b"reco")
 """What a file of ours says where SQLite has room for the number of an application."""
-
-IN_MEMORY = ":memory:"
 
 MIGRATIONS = files("recollect.stores.sqlite").joinpath("migrations")
 
@@ -39,45 +41,6 @@ _WRITER_CACHE, _READER_CACHE = 8 * 1024, 4 * 1024
 
 _KEPT_LOG = 64 * 1024**2
 """Bytes of the write-ahead log that stay on disk when it begins anew."""
-
-
-@contextmanager
-def translated(name: str) -> Iterator[None]:
-    """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise ours(error, name) from error
-
-
-def ours(error: apsw.Error, name: str) -> StoreError:
-    """What a driver's error means to somebody who keeps memories in the store of that name."""
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(f"{name}: others are writing; try again in a moment")
-        case apsw.FullError():
-            return _full(name)
-        case apsw.CorruptError():
-            return StoreError(f"{name}: the file is damaged ({error}); run `recollect verify` to see what can be saved")
-        case apsw.NotADBError():
-            return SchemaMismatch(f"{name} is no SQLite database; name another file, or move this one away")
-        case apsw.CantOpenError() if descriptors.exhausted():
-            return StoreError(f"{name}: {descriptors.too_many()}")
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            return StoreError(f"{name} cannot be written ({error}); check who may write to the file and its folder")
-        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
-            return _full(name)  # no room for the index of the log, which SQLite does not call a full disk
-        case apsw.IOError():
-            return StoreError(
-                f"{name}: the disk failed ({error}), so nothing was written; check the disk and your quota on it"
-            )
-        case _:
-            return StoreError(f"{name}: {error}")
-
-
-def _full(name: str) -> StoreError:
-    what = "its memory is full" if name == IN_MEMORY else "the disk is full"
-    return StoreError(f"{name}: {what}, so nothing was written; make room and try again")
 
 
 class Database:
@@ -114,6 +77,7 @@ class Database:
         database = cls(name, None if name == IN_MEMORY else usable(name), patience)
         with forks.inside(), translated(name):
             database.refuse_if_written()
+            database._refuse_with_strangers()
             db = database._opened(apsw.SQLITE_OPEN_CREATE)
             try:
                 database._claim(db)
@@ -194,6 +158,11 @@ class Database:
         if self._schema is not None and version != self._schema:
             raise mismatch(self.name, version, self._schema)
 
+    def make_a_store(self) -> None:
+        """Inside a transaction that writes: a backup that is written to is a store from now on."""
+        if self.path:
+            seal.take_off(self.path)
+
     def explain(self) -> None:
         """Raises what may be behind an error of SQLite's: that the file is not what it was."""
         self.refuse_if_written()
@@ -243,6 +212,13 @@ class Database:
         _set(db, "synchronous=FULL", "secure_delete=ON")
         return db
 
+    def _refuse_with_strangers(self) -> None:
+        """Neither the log of another store belongs to the file, nor one beside another name that it has."""
+        if self.path is None or self.read_only:
+            return
+        _refuse_second_name(self.path, self._patience)
+        seal.refuse_with_log(self.path)
+
     def _claim(self, db: apsw.Connection) -> None:
         """Make a file ours if it is empty; refuse it if it is somebody else's."""
         claimed = is_claimed(db, self.name)
@@ -258,13 +234,13 @@ class Database:
 
     def _migrated(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
         """The number of the last migration, which has to be applied already if nothing can be written."""
-        schema = _Schema(db, self.name)
-        if self.read_only and schema.version() < len(steps):
+        ledger = Ledger(db, self.name, self.path)
+        if self.read_only and ledger.version() < len(steps):
             remedy = "let somebody open it who may write to it"
             raise SchemaMismatch(
                 f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
             )
-        return migrate(schema, steps)
+        return migrate(ledger, steps)
 
 
 def is_claimed(db: apsw.Connection, name: str) -> bool:
@@ -315,6 +291,19 @@ def _may_only_be_read(path: Path) -> bool:
     return not (has_log and os.access(path, os.W_OK))
 
 
+def _refuse_second_name(path: Path, patience: float) -> None:
+    """A file has its log beside the name by which it was opened, so that who opens it by another does not see it."""
+    end = time.monotonic() + patience
+    while descriptors.links(path) > 1:  # for a moment, a backup also has the name under which it is made
+        being_made = sweep(path.parent)
+        if descriptors.links(path) > 1 and (not being_made or time.monotonic() > end):
+            raise StoreError(
+                f"{path} has another name too (a hard link), by which others would not see what is written; remove "
+                f"one of the names (`find . -samefile {path.name}` finds them), or make a copy"
+            )
+        time.sleep(0.01)
+
+
 def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
@@ -334,103 +323,3 @@ def _with_log(db: apsw.Connection, patience: float) -> str:
 def _set(db: apsw.Connection, *pragmas: str) -> None:
     for pragma in pragmas:
         db.execute(f"PRAGMA {pragma}").fetchall()
-
-
-class _Schema:
-    """The ledger of a SQLite database: the number is its `user_version`, written in the transaction of each step."""
-
-    def __init__(self, db: apsw.Connection, name: str) -> None:
-        self.name = name
-        self._db = db
-
-    def version(self) -> int:
-        return int(self._db.pragma("user_version"))
-
-    def advance(self, step: Migration) -> int:
-        _set(self._db, "foreign_keys=OFF")  # so that a step may build a table anew that others point to
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            if self.version() == step.number - 1:
-                self._apply(step)
-            version = self.version()
-            self._db.execute("COMMIT")
-        except apsw.SQLError as error:
-            raise StoreError(f"{self.name}: migration {step.name} failed: {error}") from error
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-        return version
-
-    def _apply(self, step: Migration) -> None:
-        self._db.execute(step.script).fetchall()
-        if not self._db.in_transaction:
-            raise StoreError(f"{self.name}: migration {step.name} ends its own transaction; take its COMMIT out")
-        if broken := self._db.execute("PRAGMA foreign_key_check").fetchall():
-            raise StoreError(f"{self.name}: migration {step.name} leaves {len(broken)} rows that point to nothing")
-        self._db.pragma("user_version", step.number)
-
-
-class Readers:
-    """Connections that only read, lent to one thread at a time and kept for the next.
-
-    As many are opened as read at once, so nobody waits for another to finish; `kept` of them stay open.
-    """
-
-    def __init__(self, database: Database, *, kept: int = 8) -> None:
-        self._database = database
-        self._kept = kept
-        self._lock = Lock()
-        self._idle: list[apsw.Connection] = []
-        self._closed = False
-        tell_children(self)
-
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection whose statements all see the database as it is now, whatever is written meanwhile."""
-        with forks.inside(), translated(self._database.name):
-            db = self._lent()
-            try:
-                self._database.refuse_if_written()
-                db.execute("BEGIN")
-                self._database.refuse_if_replaced(db)  # and the first thing read fixes what is seen
-                yield db
-                self._database.refuse_if_written()  # meanwhile
-            except apsw.Error:
-                self._database.explain()
-                raise
-            finally:
-                self._returned(db)
-
-    def close(self) -> None:
-        """Close what is idle now, and the rest as it comes back."""
-        with self._lock.here:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        with ExitStack() as whatever_happens:
-            for db in idle:
-                whatever_happens.callback(self._database.disconnect, db)
-
-    def after_fork(self) -> None:
-        """Begin with no connection."""
-        self._idle = []
-
-    def _lent(self) -> apsw.Connection:
-        with self._lock.here:
-            if self._closed:
-                raise StoreError(f"{self._database.name} is closed; open the store again")
-            if self._idle:
-                return self._idle.pop()
-        return self._database.connect_reading()
-
-    def _returned(self, db: apsw.Connection) -> None:
-        if forks.is_inherited(db):
-            return
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        with self._lock.here:
-            # a statement that was not read to its end would hold on to what it saw
-            keep = not self._closed and len(self._idle) < self._kept and db.txn_state() == apsw.SQLITE_TXN_NONE
-            if keep:
-                self._idle.append(db)
-        if not keep:
-            self._database.disconnect(db)

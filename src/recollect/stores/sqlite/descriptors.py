@@ -47,12 +47,16 @@ class _Descriptors:
     def read(self, path: Path, length: int, place: int) -> bytes:
         """So many bytes of the file from a place on, or what there is of them."""
         with self._lock.here:
-            told = path.stat()
-            file = (told.st_dev, told.st_ino)
-            if file not in self._open:
-                self._open[file] = (os.open(path, os.O_RDONLY | os.O_CLOEXEC), os.path.realpath(path))
             try:
-                return _read(self._open[file][0], length, place)
+                return _read(self._opened(path), length, place)
+            finally:
+                self._close_unused()
+
+    def sync(self, path: Path) -> None:
+        """Have what was written to the file on the disk."""
+        with self._lock.here:
+            try:
+                os.fsync(self._opened(path))
             finally:
                 self._close_unused()
 
@@ -61,6 +65,13 @@ class _Descriptors:
         with self._lock.here:
             if self._open:
                 self._close_unused()
+
+    def _opened(self, path: Path) -> int:
+        told = path.stat()
+        file = (told.st_dev, told.st_ino)
+        if file not in self._open:
+            self._open[file] = (os.open(path, os.O_RDONLY | os.O_CLOEXEC), os.path.realpath(path))
+        return self._open[file][0]
 
     def _close_unused(self) -> None:
         stores = [self._store_of(db) for db in apsw.connections()]
@@ -116,6 +127,12 @@ def piece(path: Path, place: int, length: int) -> bytes:
         raise StoreError(f"{path}: {told}") from error
 
 
+def sync(path: Path) -> None:
+    """Have what was written to the file on the disk, where a descriptor for reading suffices for that."""
+    if sys.platform != "win32":
+        _DESCRIPTORS.sync(path)
+
+
 def connected(store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
     """What `connect` gives, a connection to the store of that path."""
     return _DESCRIPTORS.connected(store, connect)
@@ -144,5 +161,13 @@ def size(path: Path) -> int:
     """How many bytes the file has; none if it is not there."""
     try:
         return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def links(path: Path) -> int:
+    """How many names the file has; none if it is not there."""
+    try:
+        return path.stat().st_nlink
     except FileNotFoundError:
         return 0

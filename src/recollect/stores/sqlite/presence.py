@@ -13,6 +13,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.heirs import Lock
+from recollect.stores.sqlite import seal
 
 Identity = tuple[int, int]
 """Which file it is, whatever it is called."""
@@ -91,12 +92,14 @@ class Presence:
         """Whether the connection may move the log into the file and delete it when it closes.
 
         If the log was deleted, what it has is not lost yet, as long as nobody else has written to the file since, nor
-        to another log.
+        to another log. A backup that was copied into the file is not undone.
         """
         if db not in _LOGS:
             return True
         _, log, index = _LOGS[db]
         *present, size, _ = stamp(self._log)
+        if size and seal.is_there(Path(self._path)):
+            return False
         if tuple(present) == log:
             return identity(self._index) == index
         return size == 0 and stamp(self._path) in (ABSENT, self._known)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import Conflict
 from recollect.model.encoder import Encoder
+from recollect.model.limits import BUSY_TIMEOUT
 from recollect.model.reembedding import Batch, Content, Removal
-from recollect.stores.sqlite.connection import Database, Readers
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
 from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.writer import Writer
@@ -31,7 +33,7 @@ class SqliteReembedding:
     an erasure may it have one that was passed already, so then they are looked through again.
     """
 
-    def __init__(self, target: str | PathLike[str], *, timeout: float = 30.0) -> None:
+    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT) -> None:
         self._database = Database.open(target, patience=timeout)
         self._readers = Readers(self._database)
         self._writer = Writer(self._database, timeout=timeout)

@@ -2,18 +2,20 @@
 
 import atexit
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import apsw
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.heirs import Lock, tell_children
+from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.sqlite.clerk import Clerk
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.waiting import Asked, Waiting
@@ -35,14 +37,16 @@ AT_EXIT = 5.0
 class Writer:
     """Writes for all threads of this process; a thread of its own stands in line with other processes.
 
-    `timeout` is how many seconds a caller waits at most for the change to begin.
+    `timeout` is how many seconds a caller waits at most for the change to begin. One that nobody has any more ends by
+    itself, when what was put off is written.
     """
 
-    def __init__(self, database: Database, *, timeout: float = 30.0) -> None:
+    def __init__(self, database: Database, *, timeout: float = BUSY_TIMEOUT) -> None:
         self._database = database
         self._timeout = timeout
         self._closed = False
         self._starting = Lock()
+        self._farewell: finalize[[Waiting, threading.Thread], Writer] | None = None
         self.after_fork()
         tell_children(self)
         _WRITERS.add(self)
@@ -91,18 +95,21 @@ class Writer:
                 raise StoreBusy(told) from self._failure
         self._raise_failures()
 
-    def hurry(self) -> "Future[None] | None":
-        """Have what was put off written now; the promise that it is, or that it is told why not."""
+    def leave(self) -> "Future[None] | None":
+        """Have what was put off written, and then all of the log moved into the file; the promise that it was tried."""
         with suppress(StoreError):  # it was closed, and took back what it did not write
-            return self._ask(Asked(_nothing)) if self._put_off else None
+            return self._ask(Asked(_empty_log, alone=True)) if self._thread is not None else None
         return None
 
     def give_up(self) -> None:
         """Tell that what was put off is not written, since the process ends."""
-        _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": len(self._put_off)})
+        if changes := len(self._put_off):
+            _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": changes})
 
     def after_fork(self) -> None:
         """Begin with nothing: the thread is the parent's, and so is what waits for it."""
+        if self._farewell is not None:
+            self._farewell.detach()
         self._put_off: set[Future[Any]] = set()
         self._waiting = Waiting()
         self._thread: threading.Thread | None = None
@@ -135,6 +142,9 @@ class Writer:
                 clerk = Clerk(self._database, self._waiting)
                 self._thread = threading.Thread(target=clerk.serve, name="recollect-writer", daemon=True)
                 self._thread.start()
+                self._farewell = finalize(self, _dismiss, self._waiting, self._thread)
+                self._farewell.atexit = False
+                _be_told_of_the_end()
             self._waiting.add(asked)
         return asked.promise
 
@@ -169,20 +179,50 @@ _WRITERS: WeakSet[Writer] = WeakSet()
 """Those of this process; what they have put off outlives whoever asked for it."""
 
 
+_DISMISSED: WeakSet[threading.Thread] = WeakSet()
+"""Threads that write what was put off by a writer that nobody has any more."""
+
+
+def _dismiss(waiting: Waiting, thread: threading.Thread) -> None:
+    """Have a thread end when it has done what is left to do."""
+    _DISMISSED.add(thread)
+    waiting.add(Asked(_empty_log, alone=True))
+    waiting.close()
+
+
 def _end() -> None:
     """Wait for all that was put off and is not written yet, as long as that may take when a process ends.
 
-    Nothing is closed, since other threads may still use it; and what runs as the interpreter ends must not raise.
+    The log is moved into the file, so that a copy of the file is a whole store. Nothing is closed, since other threads
+    may still use it; and what runs as the interpreter ends must not raise.
     """
     end = time.monotonic() + AT_EXIT
-    pending = [(writer, promise) for writer in list(_WRITERS) if (promise := writer.hurry())]
+    pending = [(writer, promise) for writer in list(_WRITERS) if (promise := writer.leave())]
     for writer, promise in pending:
         if wait([promise], max(end - time.monotonic(), 0.0)).not_done:
             writer.give_up()
+    for thread in list(_DISMISSED):
+        thread.join(max(end - time.monotonic(), 0.0))
 
 
 atexit.register(_end)
 
 
+def _be_told_of_the_end() -> None:
+    """Have `_end` called in a process of `multiprocessing` too, which ends without what is registered with `atexit`."""
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
+        sys.modules["multiprocessing.util"].Finalize(None, _end, exitpriority=0)
+
+
 def _nothing(_: apsw.Connection) -> None:
     """A change that changes nothing, to wait for those before it."""
+
+
+def _empty_log(db: apsw.Connection) -> None:
+    """Move all of the log into the file, unless somebody reads or writes: who comes later will see to it."""
+    patience = int(db.pragma("busy_timeout"))
+    db.set_busy_timeout(0)
+    with suppress(apsw.Error):
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    db.set_busy_timeout(patience)
