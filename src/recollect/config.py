@@ -21,13 +21,14 @@ PREFIX = "RECOLLECT_"
 class Settings:
     """What a store is opened with: which embedder, how long to wait for other writers, how much to keep in memory.
 
-    Each is read from the environment too, as RECOLLECT_ and its name in capitals.
+    What is not given here has its default. `settings` reads what is not given to it from the environment, as RECOLLECT_
+    and its name in capitals.
     """
 
     embedder: str | None = None
     embedder_key: str | None = field(default=None, repr=False)
-    busy_timeout: float = 30.0
-    cache_bytes: int = 2 * 1024**3
+    busy_timeout: float = limits.BUSY_TIMEOUT
+    cache_bytes: int = limits.CACHE_BYTES
 
     def __post_init__(self) -> None:
         for name in ("embedder", "embedder_key"):

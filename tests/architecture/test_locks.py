@@ -13,7 +13,6 @@ LOCKS = {"BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore",
 
 BEGIN_ANEW = {
     "src/recollect/heirs.py": "makes them anew",
-    "src/recollect/stores/dictionary.py": "what is in memory stays with the parent",
     "src/recollect/stores/sqlite/forks.py": "is an heir",
     "src/recollect/stores/sqlite/waiting.py": "the writer, which is an heir, has another one in a child",
 }

@@ -23,9 +23,6 @@ from recollect.model.verdict import Verdict
 FORMAT, NUMBER = "recollect-export", 1
 """What the first line of an export says it is; a change that older programs would misread needs another number."""
 
-UNIT = 1e-3
-"""How far the length of a vector may be from 1."""
-
 _CHOICES: Mapping[str, Any] = {"kind": Kind, "status": Status, "provenance": Provenance}
 _APART = {"id", "scope", "title", "text"}
 _STATE = [one.name for one in fields(Memory) if one.name not in _APART]
@@ -259,7 +256,7 @@ def _read_vector(text: str, dimensions: int) -> bytes:
     if len(found) != 4 * dimensions:
         raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field="vector")
     parts = np.frombuffer(found, dtype="<f4").astype(np.float64)
-    if not abs(float(parts @ parts) - 1.0) <= UNIT:
+    if not abs(float(parts @ parts) - 1.0) <= limits.LENGTH_ROUNDING:
         raise FieldError("is not of length 1", field="vector")
     return found
 

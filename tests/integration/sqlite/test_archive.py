@@ -155,6 +155,25 @@ def test_a_memory_that_says_what_another_one_says_here_is_a_conflict(lines: list
         assert [one.id for one in engine.memories(scope="acme", below=True)] == [mine.id]
 
 
+def test_a_memory_of_a_topic_that_has_another_one_here_is_a_conflict() -> None:
+    with an_engine(":memory:") as engine:
+        engine.remember("the train leaves at nine", scope=SCOPE, topic_key="train")
+        lines = list(engine.export())
+    with a_later_engine() as engine:
+        mine = engine.remember("the train leaves at ten", scope=SCOPE, topic_key="train")
+        with pytest.raises(recollect.Conflict, match=f"the topic 'train' has the memory '{mine.id}' already"):
+            engine.import_(lines)
+        assert [one.id for one in engine.memories(scope=SCOPE)] == [mine.id]
+
+
+@pytest.mark.parametrize("scope", ["0", "acme", "\u00e9mile/ana", "\uffda", "\U00010348/ana", "\U0003134a"])
+def test_whoever_asks_for_all_gets_the_scopes_of_every_alphabet(scope: str) -> None:
+    with an_engine(":memory:") as engine:
+        engine.remember("the train leaves at nine", scope=scope)
+        assert engine.stats().largest == engine.stats(scope=scope).largest == ((recollect.Scope.parse(scope), 1),)
+        assert len(list(engine.export())) == 3
+
+
 def test_an_id_that_another_scope_has_is_a_conflict(lines: list[str]) -> None:
     with a_later_engine() as engine:
         id = json.loads(lines[1])["memory"]

@@ -1,20 +1,30 @@
-"""What is looked up for every memory that is remembered is looked up by an index, however much a scope has."""
+"""What is looked up is looked up by an index, however much the scope has, and however much others have."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
+from recollect.model.scope import Scope
+from recollect.stores.sqlite.archive import inventory, saved
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.sql import SQL
+from recollect.stores.sqlite.stats import count
+from tests.integration.sqlite.engines import SCOPE, an_engine
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[apsw.Connection]:
     with closing(Database.open(tmp_path / "agent.db").connect()) as db:
         yield db
+
+
+def plan_of(db: apsw.Connection, statement: str, given: Any) -> list[str]:
+    """How SQLite finds what a statement asks for, step by step."""
+    return [str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", given)]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +38,41 @@ def db(tmp_path: Path) -> Iterator[apsw.Connection]:
 )
 def test_a_memory_is_found_by_its_words_and_by_its_topic(statement: str, by: str, db: apsw.Connection) -> None:
     given = {"path": "acme/ana", "scope": 1, "hash": "hash", "topic_key": "topic"}
-    plan = [str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {SQL[statement]}", given)]
+    plan = plan_of(db, SQL[statement], given)
     assert [step for step in plan if step.endswith(by)] != []
     assert [step for step in plan if step.startswith("SCAN") or "memories_by_scope" in step] == []
+
+
+ASKED: dict[str, Callable[[apsw.Connection, Scope], object]] = {
+    "its figures": lambda db, scope: count(db, scope, below=False, size=0),
+    "the figures of all below it": lambda db, scope: count(db, scope, below=True, size=0),
+    "what an export says first": inventory,
+    "an export": lambda db, scope: list(saved(db, scope)),
+}
+
+FREE = ("SCAN CONSTANT ROW", "SCAN json_each", "SCAN encoders", "SEARCH scopes")
+"""What is no longer than what is asked about: what was given, the few models, and the scopes below one."""
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_what_is_asked_of_a_scope_is_found_without_reading_what_others_have(what: str, tmp_path: Path) -> None:
+    with an_engine(tmp_path / "agent.db") as engine:
+        train = engine.remember("the train leaves at nine", scope=SCOPE, key="train")
+        engine.revise(train.id, "the train leaves at ten", scope=SCOPE)
+        context = engine.recall("when does the train leave?", scope=SCOPE)
+        engine.feedback(context.id or "", scope=SCOPE, helped=[train.id])
+    with closing(Database.open(tmp_path / "agent.db").connect()) as db:
+        run: list[tuple[str, Any]] = []
+
+        def note(_: apsw.Cursor, statement: str, given: Any) -> bool:
+            run.append((statement, given))
+            return True
+
+        db.exec_trace = note
+        ASKED[what](db, Scope.parse("acme"))
+        db.exec_trace = None
+        plans = {statement: plan_of(db, statement, given) for statement, given in run}
+    assert plans
+    for statement, plan in plans.items():
+        paid = [step for step in plan if not step.startswith(FREE)]
+        assert [step for step in paid if step.startswith("SCAN") or ">?" in step] == [], statement

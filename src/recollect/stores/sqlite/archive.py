@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import apsw
@@ -12,14 +12,15 @@ import apsw
 from recollect.evidence import analysis, postings
 from recollect.model.archive import Content, Imported, Inventory, Item, Saved, SavedUse, SavedVote, said
 from recollect.model.kept import Kept
-from recollect.model.memory import Memory, MemoryId, Status, content_hash
+from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote, standing, tally_votes
-from recollect.stores.refusals import context_taken, id_taken, said_already, says_something_else, topic_taken
+from recollect.stores.refusals import context_taken, id_taken, says_something_else
 from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.sql import SQL, all_rows, one_row, the_row
+from recollect.stores.sqlite.sql import SQL, all_rows, inside, one_row, the_row
 from recollect.stores.sqlite.stats import present_model
+from recollect.stores.sqlite.twins import refuse_second
 
 PAGE = 200
 """How many memories are read at a time."""
@@ -31,7 +32,7 @@ Stamping = Callable[[int, datetime], tuple[int, int]]
 def inventory(db: apsw.Connection, scope: Scope | None) -> Inventory:
     """What `saved` will give."""
     _, encoder = present_model(db)
-    memories, contexts, until = the_row(db, "inventory", path=_path(scope))
+    memories, contexts, until = the_row(db, "inventory", **inside(scope, below=True))
     return Inventory(
         encoder=encoder,
         analyser=analysis.VERSION,
@@ -45,22 +46,21 @@ def inventory(db: apsw.Connection, scope: Scope | None) -> Inventory:
 def saved(db: apsw.Connection, scope: Scope | None) -> Iterator[Item]:
     """Every memory of the scope and those below it, or of all, in the order they came; then their contexts."""
     model, _ = present_model(db)
-    after: Any = 0
-    while page := all_rows(db, "saved_memories", path=_path(scope), after=after, page=PAGE):
-        yield from _memories(db, page, model)
-        after = page[-1][0]
-    after = ""
-    while page := all_rows(db, "saved_contexts", path=_path(scope), after=after, page=PAGE):
-        yield from (rows.trace(text) for _, text in page)
-        after = page[-1][0]
+    for numbers in _pages(db, "numbers_to_save", scope):
+        yield from _memories(db, numbers, model)
+    for ids in _pages(db, "contexts_to_save", scope):
+        yield from (rows.trace(text) for (text,) in all_rows(db, "saved_contexts", contexts=ids))
 
 
-def _path(scope: Scope | None) -> str | None:
-    return None if scope is None else str(scope)
+def _pages(db: apsw.Connection, statement: str, scope: Scope | None) -> Iterator[str]:
+    """What the statement names of the scope and those below it, a page at a time, as JSON."""
+    found = (name for (name,) in db.execute(SQL[statement], inside(scope, below=True)))
+    while page := list(islice(found, PAGE)):
+        yield json.dumps(page)
 
 
-def _memories(db: apsw.Connection, page: Sequence[rows.Row], model: int) -> Iterator[Saved]:
-    numbers = json.dumps([row[0] for row in page])
+def _memories(db: apsw.Connection, numbers: str, model: int) -> Iterator[Saved]:
+    page = all_rows(db, "saved_memories", memories=numbers)
     former = _by_memory(all_rows(db, "saved_versions", memories=numbers))
     states = {number: [*former[number], (content, *state)] for number, content, _, _, *state in page}
     wanted = json.dumps(sorted({state[0] for one in states.values() for state in one}))
@@ -131,16 +131,8 @@ class Loading:
         if self._is_here(saved):
             self._skipped += 1
             return
-        if present.status is Status.ACTIVE:
-            twin = one_row(
-                self._db, "twin_id", scope=self._scope(present.scope), hash=present.hash, topic_key=present.topic_key
-            )
-            if twin is not None:
-                raise said_already(twin[0])
-            topic = one_row(self._db, "topic", path=str(present.scope), topic_key=present.topic_key)
-            if topic is not None:
-                raise topic_taken(topic[0], present.topic_key or "")
         scope = self._scope(present.scope)
+        refuse_second(self._db, present, hash=present.hash, scope=scope)
         contents = [self._content(one) for one in saved.contents]
         states = [(contents[place], self._state(memory)) for memory, place in saved.versions]
         content, state = states[-1]

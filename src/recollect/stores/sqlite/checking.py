@@ -1,7 +1,9 @@
 """Checking: whether every row of a store is what it should be, told in words where it is not."""
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from itertools import groupby, islice, pairwise
 from operator import itemgetter
 from typing import Any
@@ -9,21 +11,19 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, show
 from recollect.evidence import analysis, postings
-from recollect.model.limits import MOST_AHEAD
+from recollect.model.limits import IN_MEMORY, LENGTH_ROUNDING, MOST_AHEAD
 from recollect.model.memory import content_hash, searched
 from recollect.model.scope import Scope
 from recollect.model.table import MICROSECOND
 from recollect.model.usage import standing, tally_votes
 from recollect.stores.sqlite import rows
+from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.sql import SQL, all_rows
 
 MOST = 20
 """How many problems of one sort are told one by one."""
-
-UNIT = 1e-3
-"""How far the length of a vector may be from 1."""
 
 LAST = 2**63 - 1
 """Until when the present version of a memory holds, as the statement has it."""
@@ -32,6 +32,8 @@ UNREADABLE = (apsw.Error, RecollectError, ValueError, LookupError, TypeError, At
 """What reading something damaged may end with."""
 
 Problems = Iterator[str]
+
+_COMMENT = re.compile("--[^\n]*")
 
 
 def problems(db: apsw.Connection) -> list[str]:
@@ -59,6 +61,30 @@ def _file(db: apsw.Connection) -> Problems:
         yield f"{table}: row {number} points to a row of {parent} that is not there"
 
 
+def _schema(db: apsw.Connection) -> Problems:
+    """Tables and indexes are those that this program makes, so that what they promise is promised."""
+    database = Database.open(IN_MEMORY)
+    with closing(database), closing(database.connect_reading()) as anew:
+        made = _made(anew)
+    found = _made(db)
+    for name, (sort, table, definition) in made.items():
+        if name not in found:
+            yield f"the {sort} {name} is missing"
+        elif found[name] != (sort, table, definition):
+            yield f"the {sort} {name} is not what this program makes by that name"
+    for name, (sort, table, _) in found.items():
+        if sort == "trigger" and name not in made:  # a table of its own is not in the way, as one who copies may have
+            yield f"the trigger {show(name)} of {show(table)} is not this program's, and changes what it writes"
+
+
+def _made(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
+    """What sort of thing each name is, of which table, and what it was made by but for blanks and comments."""
+    return {
+        name: (sort, table, " ".join(_COMMENT.sub("", text).split()))
+        for sort, name, table, text in all_rows(db, "made")
+    }
+
+
 def _contents(db: apsw.Connection) -> Problems:
     """What memories say is what its sum and its terms were made of."""
     for number, title, text, hash, terms, analyser in db.execute(SQL["check_contents"]):
@@ -81,7 +107,7 @@ def _vectors(db: apsw.Connection) -> Problems:
             yield f"the vector of content {content} has {len(value)} bytes, and {model} gives {4 * dimensions}"
         else:
             parts = np.frombuffer(value, dtype="<f4").astype(np.float64)
-            if not abs(float(parts @ parts) - 1.0) <= UNIT:
+            if not abs(float(parts @ parts) - 1.0) <= LENGTH_ROUNDING:
                 yield f"the vector of content {content} is not of length 1"
     ((missing,),) = db.execute(SQL["check_missing_vectors"])
     if missing:
@@ -125,9 +151,19 @@ def _chain(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
 
 
 def _twins(db: apsw.Connection) -> Problems:
-    """No two active memories of a scope say the same about the same topic."""
+    """No two active memories of a scope say the same about the same topic, or have one topic."""
     for path, ids in db.execute(SQL["check_twins"]):
         yield f"{path} has active memories that say the same: {ids}"
+    for path, topic_key, ids in db.execute(SQL["check_topics"]):
+        yield f"{path} has active memories of one topic, {show(topic_key)}: {ids}"
+
+
+def _names(db: apsw.Connection) -> Problems:
+    """What is found by a name is found by it alone."""
+    for sort, name in db.execute(SQL["check_names"]):
+        yield f"several {sort} have the name {show(name)}"
+    for (models,) in db.execute(SQL["check_present_models"]):
+        yield f"several models are the present one: {models}"
 
 
 def _usage(db: apsw.Connection) -> Problems:
@@ -166,4 +202,4 @@ def _records(db: apsw.Connection) -> Problems:
             yield f"the key {key!r} of {path} cannot be read ({error})"
 
 
-CHECKS = (_file, _contents, _vectors, _versions, _twins, _usage, _stamps, _records)
+CHECKS = (_file, _schema, _contents, _vectors, _versions, _twins, _names, _usage, _stamps, _records)

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 
 from recollect.heirs import Lock
+from recollect.model.limits import CACHE_BYTES
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, standing, tally_votes
@@ -18,17 +19,17 @@ from recollect.stores.sqlite.sql import SQL, all_rows, the_row
 from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.view import View
 
-LARGEST = 2 * 1024**3
-"""How many bytes of shelves are kept; beyond, the ones longest unused go."""
-
 Key = tuple[int, int, bool]
 """Which shelf: the scope's number, the encoder's, and whether only what the scope shares is on it."""
 
 
 class Library:
-    """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it."""
+    """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it.
 
-    def __init__(self, largest: int = LARGEST) -> None:
+    Beyond so many bytes of them, the ones longest unused go.
+    """
+
+    def __init__(self, largest: int = CACHE_BYTES) -> None:
         self._largest = largest
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
         self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()

@@ -44,9 +44,6 @@ HEADER = 100
 POINTER = 4
 """Bytes of the number of a page."""
 
-LOOK_AGAIN = "look again with `prove_erased`"
-"""What to do once whatever kept the files from being searched is gone."""
-
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 """Odd numbers, one for each eight bytes of a piece, that make a hash of them."""
 
@@ -122,7 +119,7 @@ def scrub(path: Path, writer: Writer, pieces: Set[bytes], *, patience: float) ->
             writer.alone(_rebuild)
             found = _search_undisturbed(path, writer, pieces, patience)
     except (StoreError, OSError) as error:
-        found = replace(search(path, None, pieces), unfinished=f"{error}; then {LOOK_AGAIN}")
+        found = replace(search(path, None, pieces), unfinished=str(error))
     return replace(found, copies=copies)
 
 
@@ -147,7 +144,7 @@ def _search_undisturbed(path: Path, writer: Writer, pieces: Set[bytes], patience
         pass  # others were writing for as long as we may wait: the same as with those who read
     left = search(path, None, pieces)
     reason = "somebody still reads it as it was before, or keeps writing, so its log cannot be emptied"
-    return replace(left, unfinished=f"{path.name}: {reason}; close what has it open, then {LOOK_AGAIN}")
+    return replace(left, unfinished=f"{path.name}: {reason}; close what has it open")
 
 
 def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> Search | None:

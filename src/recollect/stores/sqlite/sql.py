@@ -1,4 +1,4 @@
-"""The statements of the SQLite store, with the columns of a version filled in once."""
+"""The statements of the SQLite store, with what many of them have in common filled in once."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from recollect.model.scope import Scope
 from recollect.stores.sqlite.rows import STATE, Row
 from recollect.stores.statements import statements
 
@@ -19,11 +20,28 @@ def _columns(match: "re.Match[str]") -> str:
 
 _VALUES = ", ".join(f":{name}" for name in STATE)
 
+_INSIDE = (
+    "SELECT number FROM scopes WHERE path = :path "
+    "UNION ALL SELECT number FROM scopes WHERE path >= :first AND path < :beyond"
+)
+"""The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
+
+_BEYOND_ALL = chr(0x10FFFF)
+"""What no path begins with, because it is no character."""
+
 SQL: Mapping[str, str] = {
-    name: _COLUMNS.sub(_columns, text).replace("{values}", _VALUES)
+    name: _COLUMNS.sub(_columns, text).replace("{values}", _VALUES).replace("{inside}", _INSIDE)
     for name, text in statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql").items()
 }
 """Every statement by its name."""
+
+
+def inside(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
+    """The parameters that say which scopes a statement is about: one, with those below it if asked, or all."""
+    if scope is None:
+        return {"path": None, "first": "", "beyond": _BEYOND_ALL}
+    path = str(scope)
+    return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
 
 
 def all_rows(db: apsw.Connection, name: str, **given: Any) -> list[Row]:

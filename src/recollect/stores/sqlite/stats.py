@@ -16,8 +16,9 @@ from recollect.model.stats import MOST_SCOPES, Stats
 from recollect.model.usage import Use
 from recollect.stores.migrate import migrations, mismatch
 from recollect.stores.sqlite import descriptors, forks
-from recollect.stores.sqlite.connection import MIGRATIONS, Database, is_claimed, translated
-from recollect.stores.sqlite.sql import all_rows, one_row, the_row
+from recollect.stores.sqlite.connection import MIGRATIONS, Database, is_claimed
+from recollect.stores.sqlite.sql import all_rows, inside, one_row, the_row
+from recollect.stores.sqlite.translation import translated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Glance:
 
 def count(db: apsw.Connection, scope: Scope | None, *, below: bool, size: int) -> Stats:
     """The figures of a scope, with those of the scopes below it if asked, or of all."""
-    wanted = {"path": None if scope is None else str(scope), "below": below}
+    wanted = inside(scope, below=below)
     model, encoder = present_model(db)
     scopes, statuses, kinds = Counter[str](), Counter[Status](), Counter[Kind]()
     unembedded = 0

@@ -15,19 +15,22 @@ from recollect.model.archive import Inventory, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Search
 from recollect.model.kept import Kept
+from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.trace import Trace
 from recollect.model.usage import UNUSED, Usage
+from recollect.model.wording import printable
 from recollect.ports import Progress, Writing
 from recollect.stores.refusals import refuse_other_model
 from recollect.stores.sqlite import descriptors, rows
 from recollect.stores.sqlite.archive import inventory, saved
 from recollect.stores.sqlite.backup import backup
-from recollect.stores.sqlite.connection import Database, Readers
-from recollect.stores.sqlite.library import LARGEST, Library
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.library import Library
+from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.remains import scrub
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
 from recollect.stores.sqlite.stats import count, present_model
@@ -49,8 +52,8 @@ class SqliteStore:
         target: str | PathLike[str],
         clock: Callable[[], datetime],
         *,
-        timeout: float = 30.0,
-        cache_bytes: int = LARGEST,
+        timeout: float = BUSY_TIMEOUT,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._clock = clock
         self._timeout = timeout
@@ -58,6 +61,9 @@ class SqliteStore:
         self._readers = Readers(self._database)
         self._writer = Writer(self._database, timeout=timeout)
         self._library = Library(cache_bytes)
+
+    def __str__(self) -> str:
+        return printable(self._database.name)
 
     def encoder(self) -> Encoder | None:
         with self._readers.reading() as db:

@@ -90,15 +90,12 @@ SELECT p.path, m.status, m.kind, count(*), sum(v.key IS NULL)
 FROM memories m
 JOIN scopes p ON p.number = m.scope
 LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
-WHERE :path IS NULL OR p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0')
+WHERE m.scope IN ({inside})
 GROUP BY p.path, m.status, m.kind;
 
 -- name: more_counts
 -- Former versions, contexts, and uses and votes that count.
-WITH inside (number) AS (
-    SELECT number FROM scopes p
-    WHERE :path IS NULL OR p.path = :path OR (:below AND p.path >= :path || '/' AND p.path < :path || '0')
-)
+WITH inside (number) AS ({inside})
 SELECT
     (SELECT count(*) FROM versions v JOIN memories m ON m.number = v.memory WHERE m.scope IN inside),
     (SELECT count(*) FROM contexts c WHERE c.scope IN inside),
@@ -107,9 +104,7 @@ FROM usage u WHERE u.scope IN inside;
 
 -- name: inventory
 -- How many memories and contexts there are, and when the last thing said or done about a memory was taken in.
-WITH inside (number) AS (
-    SELECT number FROM scopes p WHERE :path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0')
-)
+WITH inside (number) AS ({inside})
 SELECT
     (SELECT count(*) FROM memories WHERE scope IN inside),
     (SELECT count(*) FROM contexts WHERE scope IN inside),
@@ -118,12 +113,13 @@ SELECT
         (SELECT coalesce(max(changed), 0) FROM usage WHERE scope IN inside)
     ));
 
+-- name: numbers_to_save
+SELECT number FROM memories WHERE scope IN ({inside}) ORDER BY number;
+
 -- name: saved_memories
 SELECT m.number, m.content, m.id, p.path, {state:m}
 FROM memories m JOIN scopes p ON p.number = m.scope
-WHERE m.number > :after
-  AND (:path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0'))
-ORDER BY m.number LIMIT :page;
+WHERE m.number IN (SELECT value FROM json_each(:memories)) ORDER BY m.number;
 
 -- name: saved_versions
 SELECT memory, content, {state:} FROM versions
@@ -149,11 +145,11 @@ SELECT k.memory, k.key, k.body, m.id, k.verdict, k.at
 FROM keys k JOIN memories m ON m.number = k.memory
 WHERE k.memory IN (SELECT value FROM json_each(:memories)) ORDER BY k.memory, k.key;
 
+-- name: contexts_to_save
+SELECT id FROM contexts WHERE scope IN ({inside}) ORDER BY id;
+
 -- name: saved_contexts
-SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope
-WHERE c.id > :after
-  AND (:path IS NULL OR p.path = :path OR (p.path >= :path || '/' AND p.path < :path || '0'))
-ORDER BY c.id LIMIT :page;
+SELECT trace FROM contexts WHERE id IN (SELECT value FROM json_each(:contexts)) ORDER BY id;
 
 -- name: any_context
 SELECT c.trace FROM contexts c WHERE c.id = :id;
@@ -204,9 +200,29 @@ LEFT JOIN scopes p ON p.number = m.scope
 LEFT JOIN contents c ON c.number = s.content
 ORDER BY s.memory, s.place;
 
+-- name: made
+-- All that is made by a statement of its own: indexes that belong to a table's definition have none.
+SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name;
+
 -- name: check_twins
-SELECT p.path, group_concat(m.id, ', ') FROM memories m NOT INDEXED JOIN scopes p ON p.number = m.scope
+-- Read from the rows, as an index that was lost or changed cannot say what it let pass.
+SELECT p.path, group_concat(m.id, ', ') FROM memories m NOT INDEXED LEFT JOIN scopes p ON p.number = m.scope
 WHERE m.status = 'active' GROUP BY m.scope, m.hash, m.topic_key HAVING count(*) > 1;
+
+-- name: check_topics
+SELECT p.path, m.topic_key, group_concat(m.id, ', ')
+FROM memories m NOT INDEXED LEFT JOIN scopes p ON p.number = m.scope
+WHERE m.status = 'active' AND m.topic_key IS NOT NULL GROUP BY m.scope, m.topic_key HAVING count(*) > 1;
+
+-- name: check_names
+SELECT 'memories', id FROM memories NOT INDEXED GROUP BY id HAVING count(*) > 1
+UNION ALL
+SELECT 'scopes', path FROM scopes NOT INDEXED GROUP BY path HAVING count(*) > 1
+UNION ALL
+SELECT 'models', name FROM encoders NOT INDEXED GROUP BY name, dimensions HAVING count(*) > 1;
+
+-- name: check_present_models
+SELECT group_concat(name, ', ') FROM encoders NOT INDEXED WHERE present = 1 HAVING count(*) > 1;
 
 -- name: check_commits
 SELECT number, recorded_at FROM commits ORDER BY number;

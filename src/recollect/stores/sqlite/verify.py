@@ -16,11 +16,13 @@ from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory
 from recollect.model.probe import Vector
 from recollect.model.report import Report
-from recollect.stores.sqlite import checking, descriptors, rows
-from recollect.stores.sqlite.backup import Seal, copy, seal_of
-from recollect.stores.sqlite.connection import BUSY, Database, translated
+from recollect.stores.sqlite import checking, descriptors, rows, seal
+from recollect.stores.sqlite.backup import copy
+from recollect.stores.sqlite.connection import BUSY, Database
+from recollect.stores.sqlite.seal import Seal, seal_of
 from recollect.stores.sqlite.sql import one_row
 from recollect.stores.sqlite.stats import count
+from recollect.stores.sqlite.translation import translated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,12 +71,13 @@ def _restored(report: Report, path: Path, restored: Path, recall: Recall) -> Rep
 def _looked_at(path: Path) -> Report:
     """What the bytes of the file say, and whether what is beside it says more."""
     more = _holding_more(path)  # first: while the log is merged, the seal is broken, and then it is gone
-    seal = seal_of(path)
-    report = Report(path=str(path), bytes=descriptors.size(path), sealed=seal is Seal.INTACT and more is None)
-    if more is not None and seal in (Seal.INTACT, Seal.BROKEN):
-        remedy = "move it away if it is of another store, or open and close the file as a store if it is its own"
-        return _with(report, [f"{more.name} beside it changes what the sealed file says; {remedy}"])
-    if seal is Seal.BROKEN or (more is None and seal is Seal.CUT):
+    found = seal_of(path)
+    report = Report(path=str(path), bytes=descriptors.size(path), sealed=found is Seal.INTACT and more is None)
+    if more is not None and found in (Seal.INTACT, Seal.BROKEN):
+        return _with(
+            report, [f"{more.name} beside it, of another store, changes what the sealed file says; move it away"]
+        )
+    if found is Seal.BROKEN or (more is None and found is Seal.CUT):
         return _with(report, ["bytes of the file have changed since it was written, or its end is missing"])
     return report
 
@@ -103,13 +106,20 @@ def _recalled(report: Report, restored: Path, known: Known | None, recall: Recal
 
 
 def _restore(path: Path, restored: Path) -> None:
-    """Copy what somebody would read who opened the file, and change nothing by looking."""
+    """Copy what somebody would read who opened the file, and change nothing by looking.
+
+    What another store left beside a sealed file keeps it from being opened; without that, it is whole.
+    """
     log, journal = _beside(path)
-    if log.exists() and not descriptors.size(journal):  # others may have it open
+    foreign = seal.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
+    if log.exists() and not descriptors.size(journal) and not foreign:  # others may have it open
         with closing(_opened(path)) as source:
             copy(source, restored)
         return
-    for part, into in zip((path, log, journal), (restored, *_beside(restored)), strict=True):
+    copies = [(path, restored)]
+    if not foreign:
+        copies += zip((log, journal), _beside(restored), strict=True)
+    for part, into in copies:
         if part.exists():
             with into.open("wb") as file:
                 file.writelines(block for _, block in descriptors.blocks(part))

@@ -13,7 +13,7 @@ from recollect.model.archive import Imported, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
@@ -26,12 +26,11 @@ from recollect.stores.refusals import (
     refuse_other_model,
     refuse_other_use,
     refuse_strange_vector,
-    said_already,
-    topic_taken,
 )
 from recollect.stores.sqlite import erasing, rows
 from recollect.stores.sqlite.archive import Loading
 from recollect.stores.sqlite.sql import SQL, all_rows
+from recollect.stores.sqlite.twins import refuse_second
 
 
 class SqliteWriting:
@@ -80,13 +79,7 @@ class SqliteWriting:
         if present is not None and present[1] != scope:
             raise id_taken(memory.id)
         hash = memory.hash
-        if memory.status is Status.ACTIVE:
-            twin = self._one("twin_id", scope=scope, hash=hash, topic_key=memory.topic_key)
-            if twin is not None and twin[0] != memory.id:
-                raise said_already(twin[0])
-            topic = memory.topic_key and self._one("topic_id", scope=scope, topic_key=memory.topic_key)
-            if topic and topic[0] != memory.id:
-                raise topic_taken(topic[0], memory.topic_key or "")
+        refuse_second(self._db, memory, hash=hash, scope=scope)
         state = rows.state(memory, hash, recorded_at=self._recorded, commit=self._commit)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:

@@ -1,0 +1,144 @@
+"""Dictionaries: all that a store in memory knows, and what is read of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from recollect.model.archive import Content, Saved, SavedUse, SavedVote
+from recollect.model.eligibility import as_it_was, revised_since
+from recollect.model.encoder import Encoder
+from recollect.model.kept import Kept
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.probe import Probe, Vector
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import Usage, Use, Vote, tally_votes
+
+Commit = int
+
+Sayings = Mapping[str | None, MemoryId]
+"""The active memories that say the same, by their topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A memory as it was from one commit on, and its direction."""
+
+    memory: Memory
+    vector: Vector | None
+    commit: Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A use of a memory, by the commit that took it in."""
+
+    memory: MemoryId
+    use: Use
+    at: datetime
+    context: str | None
+    commit: Commit
+
+
+@dataclass(slots=True)
+class State:
+    """All that the store knows; nothing in it is ever changed in place but by whoever holds the lock."""
+
+    encoder: Encoder | None = None
+    recorded: list[datetime] = field(default_factory=list[datetime])
+    versions: dict[MemoryId, tuple[Version, ...]] = field(default_factory=dict[MemoryId, tuple[Version, ...]])
+    said: dict[tuple[Scope, str], Sayings] = field(default_factory=dict[tuple[Scope, str], Sayings])
+    happened: list[Happened] = field(default_factory=list[Happened])
+    votes: list[tuple[Vote, Commit]] = field(default_factory=list[tuple[Vote, Commit]])
+    traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
+    kept: dict[tuple[Scope, str], Kept] = field(default_factory=dict[tuple[Scope, str], Kept])
+
+    def copy(self) -> "State":
+        return State(
+            self.encoder,
+            list(self.recorded),
+            dict(self.versions),
+            dict(self.said),
+            list(self.happened),
+            list(self.votes),
+            dict(self.traces),
+            dict(self.kept),
+        )
+
+    def known(self, id: MemoryId, until: Commit) -> Version | None:
+        """The memory as it was after that commit."""
+        versions = [one for one in self.versions.get(id, ()) if one.commit <= until]
+        return versions[-1] if versions else None
+
+    def visible(self, scope: Scope, until: Commit) -> list[Version]:
+        """Every memory that the scope may see, as it was after that commit, in the order of ids."""
+        found = [self.known(id, until) for id in sorted(self.versions)]
+        return [one for one in found if one is not None and sees(scope, one.memory)]
+
+    def then(self, version: Version, probe: Probe, until: Commit) -> Version:
+        """What the memory was at the probe's moment, by all that was known; itself if it has not been revised since."""
+        known = [one for one in self.versions[version.memory.id] if one.commit <= until]
+        seen = [one for one in known if sees(probe.scope, one.memory)]
+        was = None if probe.present else as_it_was([one.memory for one in seen], probe.at)
+        if was is None or not revised_since(version.memory, probe.at):
+            return version
+        source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
+        return Version(was, source.vector, source.commit)
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        """The scope's active memory of that topic."""
+        for versions in self.versions.values():
+            memory = versions[-1].memory
+            if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
+                return memory
+        return None
+
+    def usage(self, id: MemoryId, until: Commit) -> Usage:
+        """What had happened to the memory until that commit."""
+        uses = [one for one in self.happened if one.memory == id and one.commit <= until]
+        votes = {(v.context, v.by): v for v, commit in self.votes if v.memory == id and commit <= until}
+        helped, misled = tally_votes(list(votes.values()))
+        served = [one.at for one in uses if one.use is Use.SERVED]
+        echoed = [one.at for one in uses if one.use is Use.ECHOED]
+        return Usage(
+            served=len(served),
+            helped=helped,
+            misled=misled,
+            echoed=len(echoed),
+            last_served_at=max(served, default=None),
+            last_echoed_at=max(echoed, default=None),
+        )
+
+    def saved(self, id: MemoryId) -> Saved:
+        """All that is known of a memory."""
+        versions = [(one.memory, _content(one)) for one in self.versions[id]]
+        contents = list(dict.fromkeys(content for _, content in versions))
+        return Saved(
+            contents=tuple(contents),
+            versions=tuple((memory, contents.index(content)) for memory, content in versions),
+            uses=tuple(
+                SavedUse(one.use, one.at, one.context, one.commit, self.recorded[one.commit - 1])
+                for one in self.happened
+                if one.memory == id
+            ),
+            votes=tuple(
+                SavedVote(vote, commit, self.recorded[commit - 1]) for vote, commit in self.votes if vote.memory == id
+            ),
+            keys=tuple(kept for _, kept in sorted(self.kept.items(), key=lambda one: one[0][1]) if kept.memory == id),
+        )
+
+    def until(self, known_at: datetime | None) -> Commit:
+        """The last commit that was known then."""
+        if known_at is None:
+            return len(self.recorded)
+        return max((number for number, at in enumerate(self.recorded, start=1) if at <= known_at), default=0)
+
+
+def _content(version: Version) -> Content:
+    vector = None if version.vector is None else version.vector.astype("<f4").tobytes()
+    return Content(version.memory.title, version.memory.text, vector)
+
+
+def sees(scope: Scope, memory: Memory) -> bool:
+    """Whether the memory is the scope's own, or shared by one of its ancestors."""
+    return memory.scope == scope or (memory.shared and scope.within(memory.scope))

@@ -1,0 +1,249 @@
+"""One transaction of the dictionary store."""
+
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from recollect.model.archive import Imported, Item, Saved, said
+from recollect.model.encoder import Encoder
+from recollect.model.erasure import Erased, Lineage
+from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.probe import Vector
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import Use, Vote, without_names
+from recollect.stores.dictionary_state import Commit, Happened, State, Version, sees
+from recollect.stores.moments import recorded
+from recollect.stores.refusals import (
+    USES,
+    VOICES,
+    context_taken,
+    id_taken,
+    refuse_other_model,
+    refuse_other_use,
+    refuse_strange_vector,
+    said_already,
+    says_something_else,
+    topic_taken,
+)
+
+
+class DictionaryWriting:
+    """One change of a copy of the state, which takes its place if the change comes to its end.
+
+    It is a commit from its first write on; a change that only reads is none.
+    """
+
+    def __init__(self, state: State, now: datetime) -> None:
+        self._state = state
+        self._at = recorded(now, state.recorded[-1] if state.recorded else None)
+        self._commit = len(state.recorded) + 1
+
+    @property
+    def at(self) -> datetime:
+        return self._at
+
+    @property
+    def commit(self) -> int:
+        return self._commit
+
+    def _written(self) -> State:
+        """The state, to be written to."""
+        if len(self._state.recorded) < self._commit:
+            self._state.recorded.append(self._at)
+        return self._state
+
+    def adopt(self, encoder: Encoder) -> None:
+        if self._state.encoder is None:
+            self._written().encoder = encoder
+        refuse_other_model(self._state.encoder, encoder)
+
+    def get(self, scope: Scope, id: MemoryId) -> Memory | None:
+        found = self._state.known(id, self.commit)
+        return found.memory if found is not None and found.memory.scope == scope else None
+
+    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
+        here = self._state.said.get((scope, hash), {})
+        id = here.get(topic_key, here.get(None))
+        if id is None and topic_key is None and here:
+            id = min(here.values(), key=list(self._state.versions).index)
+        return None if id is None else self.get(scope, id)
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        return self._state.topic(scope, topic_key)
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        return self._state.kept.get((scope, key))
+
+    def put(self, memory: Memory, vector: Vector | None) -> Memory:
+        refuse_strange_vector(vector, self._state.encoder)
+        former = self._state.known(memory.id, self.commit)
+        if former is not None and former.memory.scope != memory.scope:
+            raise id_taken(memory.id)
+        self._refuse_second(memory)
+        if former is not None:
+            self._unsay(former.memory)
+            if vector is None and former.memory.searched_text == memory.searched_text:
+                vector = former.vector
+        state = self._written()
+        self._say(memory)
+        kept = memory.recorded(self.at, self.commit)
+        earlier = state.versions.get(memory.id, ())
+        state.versions[memory.id] = (*earlier, Version(kept, vector, self.commit))
+        return kept
+
+    def _refuse_second(self, memory: Memory) -> None:
+        """An active memory is refused where another one says the same of its topic, or is of its topic."""
+        if memory.status is not Status.ACTIVE:
+            return
+        twin = self._state.said.get((memory.scope, memory.hash), {}).get(memory.topic_key)
+        if twin is not None and twin != memory.id:
+            raise said_already(twin)
+        other = None if memory.topic_key is None else self.topic(memory.scope, memory.topic_key)
+        if other is not None and other.id != memory.id:
+            raise topic_taken(other.id, memory.topic_key or "")
+
+    def _say(self, memory: Memory) -> None:
+        if memory.status is Status.ACTIVE:
+            place = memory.scope, memory.hash
+            self._state.said[place] = {**self._state.said.get(place, {}), memory.topic_key: memory.id}
+
+    def _unsay(self, memory: Memory) -> None:
+        if memory.status is Status.ACTIVE:
+            place = memory.scope, memory.hash
+            others = {topic: id for topic, id in self._state.said[place].items() if topic != memory.topic_key}
+            self._state.said[place] = others
+
+    def keep(self, kept: Kept) -> None:
+        state = self._written()
+        state.kept = {
+            place: one for place, one in state.kept.items() if one.scope != kept.scope or kept.at - one.at <= KEPT_FOR
+        }
+        state.kept[kept.scope, kept.key] = kept
+
+    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+        refuse_other_use(use, USES)
+        for id in ids:
+            found = self._state.known(id, self.commit)
+            if found is not None and sees(scope, found.memory):
+                self._written().happened.append(Happened(id, use, at, context, self.commit))
+
+    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+        for vote in votes:
+            refuse_other_use(vote.use, VOICES)
+            found = self._state.known(vote.memory, self.commit)
+            if found is not None and sees(scope, found.memory):
+                self._written().votes.append((vote, self.commit))
+
+    def trace(self, trace: Trace) -> None:
+        self._written().traces[trace.id] = trace
+
+    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
+        exact = not self._state.recorded
+        if exact:
+            self._state.encoder = encoder
+        elif encoder is not None:
+            self.adopt(encoder)
+        there: dict[Commit, datetime] = {}
+
+        def as_there(commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
+            there[commit] = recorded_at
+            return commit, recorded_at
+
+        memories = contexts = skipped = 0
+        for item in items:
+            if isinstance(item, Trace):
+                here = self._state.traces.get(item.id)
+                if here is not None and here != item:
+                    raise context_taken(item.id)
+                self._state.traces[item.id] = item
+                contexts, skipped = contexts + (here is None), skipped + (here is not None)
+            elif self._is_here(item):
+                skipped += 1
+            else:
+                self._take_in(item, as_there if exact else self._as_of_now)
+                memories += 1
+        for commit in range(1, max(there, default=0) + 1):  # those that took in none of this were at some time before
+            moment = there.get(commit, self._state.recorded[-1] if self._state.recorded else min(there.values()))
+            self._state.recorded.append(moment)
+        return Imported(memories=memories, contexts=contexts, skipped=skipped)
+
+    def _is_here(self, saved: Saved) -> bool:
+        present = saved.present
+        versions = [one.memory for one in self._state.versions.get(present.id, ())]
+        if versions and versions[-1].scope != present.scope:
+            raise id_taken(present.id)
+        if versions and said(versions) != said([memory for memory, _ in saved.versions]):
+            raise says_something_else(present.id)
+        return bool(versions)
+
+    def _as_of_now(self, commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
+        """This commit, whichever it was elsewhere."""
+        self._written()
+        return self._commit, self._at
+
+    def _take_in(self, saved: Saved, stamping: Callable[[Commit, datetime], tuple[Commit, datetime]]) -> None:
+        """Keep a memory that is new here, by the commits it had or by this one."""
+        present = saved.present
+        self._refuse_second(present)
+        self._say(present)
+        versions = []
+        for memory, place in saved.versions:
+            commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
+            vector = _vector(saved.contents[place].vector)
+            versions.append(Version(memory.changed(recorded_at=recorded_at, commit=commit), vector, commit))
+        self._state.versions[present.id] = tuple(versions)
+        for use in saved.uses:
+            commit, _ = stamping(use.commit, use.recorded_at)
+            self._state.happened.append(Happened(present.id, use.use, use.at, use.context, commit))
+        self._state.votes += [(one.vote, stamping(one.commit, one.recorded_at)[0]) for one in saved.votes]
+        for kept in saved.keys:
+            self._state.kept.setdefault((kept.scope, kept.key), kept)
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        said = [one.memory for id, versions in self._state.versions.items() for one in versions if self.get(scope, id)]
+        return [Lineage(one.id, one.source, one.derived_from) for one in said if one.source or one.derived_from]
+
+    def erase_all(self, scope: Scope) -> Erased:
+        asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}
+        state = self._written() if asked else self._state
+        state.traces = {id: trace for id, trace in state.traces.items() if trace.scope != scope}
+        self._unname(scope, asked)
+        erased = self.erase(scope, list(state.versions))
+        return replace(erased, contexts=erased.contexts + len(asked))
+
+    def _unname(self, scope: Scope, contexts: Set[str]) -> None:
+        """What the scope did with memories of its ancestors stays done, and no longer says by whom."""
+        state = self._state
+        above = {id for id, versions in state.versions.items() if versions[-1].memory.scope in scope.ancestors}
+        state.happened = [
+            replace(one, context=None) if one.memory in above and one.context in contexts else one
+            for one in state.happened
+        ]
+        for id in above:
+            places = [place for place, (vote, _) in enumerate(state.votes) if vote.memory == id]
+            left = without_names([state.votes[place][0] for place in places], contexts, str(scope))
+            for place, vote in zip(places, left, strict=True):
+                if vote != state.votes[place][0]:
+                    self._written().votes[place] = (vote, state.votes[place][1])
+
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
+        gone = {id for id in ids if self.get(scope, id) is not None}
+        versions = sum(len(self._state.versions[id]) for id in gone)
+        left = {id: trace.without(gone) for id, trace in self._state.traces.items()}
+        contexts = sum(trace != self._state.traces[id] for id, trace in left.items())
+        state = self._written() if gone else self._state
+        for id in gone:
+            self._unsay(state.versions.pop(id)[-1].memory)
+        state.happened = [one for one in state.happened if one.memory not in gone]
+        state.votes = [(vote, commit) for vote, commit in state.votes if vote.memory not in gone]
+        state.kept = {at: one for at, one in state.kept.items() if one.memory not in gone}
+        state.traces = left
+        return Erased(ids=tuple(sorted(gone)), versions=versions, contexts=contexts)
+
+
+def _vector(value: bytes | None) -> Vector | None:
+    return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)
