@@ -159,16 +159,37 @@ def test_exactly_one_thing_is_erased(what: tuple[str, ...], filled: Shell) -> No
 
 @pytest.mark.parametrize("what", [("--id", "nope"), ("--source", "nope"), ("--everything",)], ids=str)
 def test_nothing_to_erase_has_exit_code_3(what: tuple[str, ...], filled: Shell) -> None:
-    filled("erase", "--scope", "nobody", *what, "--yes", code=3)
+    before = filled("export").stdout
+    outcome = filled("erase", "--scope", "nobody", *what, "--yes", code=3)
+    assert "nobody" in outcome.stderr
+    assert outcome.stdout == ""
+    assert filled("export").stdout == before
 
 
 def test_an_erasure_that_somebody_keeps_from_being_proved_has_exit_code_1(filled: Shell) -> None:
     with held(filled.store, "BEGIN"):
         outcome = filled("erase", *ANA, "--id", "allergy", "--yes", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
     assert "not proved   agent.db: somebody still reads it" in outcome.stdout
-    assert "close what has it open, then look again with `prove_erased`" in outcome.stdout
+    assert "close what has it open" in outcome.stdout
     assert "left         agent.db" in outcome.stdout
     assert "allergy" not in ids(filled, *ANA)
+
+
+def test_who_cannot_look_again_is_told_how_to_be_sure_and_that_works(filled: Shell, tmp_path: Path) -> None:
+    with held(filled.store, "BEGIN"):
+        outcome = filled("erase", *ANA, "--id", "allergy", "--yes", "--json", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
+    erasure = json.loads(outcome.stdout)
+    assert (erasure["proven"], erasure["retryable"]) == (False, True)
+    assert (
+        "`recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it" in outcome.stderr
+    )
+    assert "prove_erased" not in outcome.output
+    exported, new = str(tmp_path / "all.jsonl"), Shell(tmp_path / "anew" / "agent.db")
+    new.store.parent.mkdir()
+    filled("export", exported)
+    new("import", exported)
+    assert ids(new, *ANA) == ids(filled, *ANA)
+    assert ALLERGY.encode() not in bytes_of(new)
 
 
 def test_on_a_terminal_it_is_looked_again_once_the_reader_has_gone(filled: Shell) -> None:

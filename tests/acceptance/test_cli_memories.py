@@ -210,6 +210,28 @@ def test_nothing_to_recall_is_no_text_and_no_failure(shell: Shell) -> None:
     assert outcome.stderr.endswith("0 memories, 0 of 1200 tokens (estimated), left out: 1 by gate:relevance\n")
 
 
+def test_who_asks_about_a_time_before_anything_was_known_is_told_so(shell: Shell) -> None:
+    shell("remember", SEAT, *ANA, "--at", "2025-06-02")
+    early = "2025-07-01T00:00:00+00:00"
+    unknown = "acme/ana has 1 memory now, but the store had taken in none by 2025-07-01 00:00:00Z; --as-of asks"
+    for command in (("search", SEAT), ("recall", SEAT), ("brief",)):
+        assert unknown in shell(*command, *ANA, "--known-at", early).stderr
+        before = shell(*command, *ANA, "--as-of", "2025-01-01").stderr
+        assert "acme/ana has 1 memory now, but none that was known and held at 2025-01-01 00:00:00Z" in before
+        assert "now, but" not in shell(*command, *ANA, "--as-of", early).stderr
+        assert shell(*command, *ANA, "--known-at", early, "--json").stderr == ""
+    assert "now, but" not in shell("search", "zebra", *ANA, "--as-of", early).stderr
+
+
+def test_a_day_alone_begins_in_utc_and_moments_are_shown_so(shell: Shell) -> None:
+    shell("remember", SEAT, *ANA, "--id", "seat", "--at", "2025-06-02", "--valid-from", "2025-06-01T23:30:00-01:30")
+    shown = shell("show", "seat", *ANA).stdout
+    assert "observed   2025-06-02 00:00:00Z\n" in shown
+    assert "valid      from 2025-06-02 01:00:00Z\n" in shown
+    assert shell.json("search", SEAT, *ANA, "--as-of", "2025-06-03")["at"] == "2025-06-03T00:00:00+00:00"
+    assert shell("history", "seat", *ANA).stdout.split("\t")[1].endswith("Z")
+
+
 def test_a_brief_needs_no_question(shell: Shell) -> None:
     shell("remember", SEAT, *ANA)
     assert SEAT in shell("brief", *ANA).stdout

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from recollect.cli.main import cli, exit_code
+from recollect.cli.main import OTHER_WORDS, cli, exit_code
 from recollect.errors import Conflict, EmbedderMismatch, NotFound, ProviderBusy, SignalMissing, StoreBusy, StoreError
 
 from .shell import Shell
@@ -87,11 +88,17 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["remember", "x", "--scope", ""], "the scope is empty"),
         (["remember", "x", *ANA, "--kind", "idea"], "field '--kind': 'idea' is no kind; known are profile, "),
         (["remember", "x", *ANA, "--kind", "preferance"], "'preferance' is no kind; did you mean 'preference'?"),
-        (["remember", "x", *ANA, "--importance", "2"], "field 'importance': 2.0 is not within 0..1"),
-        (["remember", "x", *ANA, "--importance", "nan"], "field 'importance': nan is not a finite number"),
+        (["remember", "x", *ANA, "--importance", "2"], "field '--importance': 2.0 is not within 0..1"),
+        (["remember", "x", *ANA, "--tag", " "], "field '--tag': ' ' is empty or padded"),
+        (
+            ["remember", "x", *ANA, "--valid-from", "2025-01-02", "--valid-until", "2025-01-01"],
+            "field '--valid-until': 2025-01-01T00:00:00+00:00 is before 2025-01-02T00:00:00+00:00, from when it holds",
+        ),
+        (["remember", "x", *ANA, "--importance", "nan"], "field '--importance': nan is not a finite number"),
         (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
         (["remember", "x", *ANA, "--at", "yesterday"], "field '--at': 'yesterday' is no date"),
-        (["remember", "x", *ANA, "--at", "2025-01-01"], "field '--at': '2025-01-01' has no time zone"),
+        (["remember", "x", *ANA, "--at", "2025-01-01T09:00"], "field '--at': '2025-01-01T09:00' has no time zone"),
+        (["remember", "x", *ANA, "--at", "2025-02-30"], "field '--at': '2025-02-30' is no date"),
         (["remember", "x", *ANA, "--at", "2199-01-01T00Z"], "what has not come yet is not known"),
         (["remember", "x", *ANA, "--valid-from", "9999-01-01T00Z"], "is not within 1900..2199"),
         (["remember", "x", *ANA, "--provenance", "gossip"], "'gossip' is no provenance; known are direct_user, "),
@@ -104,6 +111,7 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["search", "", *ANA], "field 'query': is empty"),
         (["search", "x", *ANA, "--limit", "0"], "0 is not in the range"),
         (["search", "x", *ANA, "--profile", "session"], "takes no question"),
+        (["search", "x", *ANA, "--as-of", "2199-01-01"], "field '--as-of': 2199-01-01T00:00:00+00:00 is "),
         (["search", "x", *ANA, "--as-of", "2199-01-01T00Z"], "what has not come yet is not known"),
         (["recall", "x", *ANA, "--tokens", "0"], "0 is not in the range"),
         (["recall", "x", *ANA, "--depth", "none"], "'none' is not a valid integer"),
@@ -220,13 +228,54 @@ def test_a_target_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_command_that_prints_data_takes_json() -> None:
-    silent = {"feedback", "demo", "profiles", "export", "backup", "admin"}
-    without = {
-        name
-        for name, command in cli.commands.items()
-        if not any("--json" in option.opts for option in command.params if isinstance(option, click.Option))
-    }
-    assert without == silent
+    without = {words for words, command in commands(cli) if not any("--json" in one.opts for one in command.params)}
+    assert without == {"", "demo", "admin"}  # a story for people, and what only holds other commands
+
+
+def test_what_a_backup_an_export_and_a_vote_came_to_is_data_too(shell: Shell) -> None:
+    shell("remember", "something", *ANA, "--id", "a")
+    context = shell.json("recall", "something", *ANA)["id"]
+    given = {"context": context, "scope": "acme/ana", "helped": ["a"], "misled": []}
+    assert shell.json("feedback", context, *ANA, "--helped", "a") == given
+    copy, lines = shell.store.with_name("copy.db"), shell.store.with_name("a.jsonl")
+    assert shell.json("backup", str(copy)) == {"path": str(copy), "bytes": copy.stat().st_size}
+    assert shell.json("export", str(lines)) == {"path": str(lines), "memories": 1, "contexts": 1}
+    assert shell("export", "--json").stdout == lines.read_text()
+    assert shell.json("profiles") == shell.json("profiles", "list")
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with the words that call it."""
+    yield path, group
+    for name, command in group.commands.items():
+        words = f"{path} {name}".strip()
+        if isinstance(command, click.Group):
+            yield from commands(command, words)
+        else:
+            yield words, command
+
+
+@pytest.mark.parametrize(
+    ("typed", "ours"),
+    [
+        ("get", "`recollect show`"),
+        ("rm", "`recollect forget` or `recollect erase`"),
+        ("delete", "`recollect forget` or `recollect erase`"),
+        ("add", "`recollect remember`"),
+        ("help", "`recollect --help`"),
+        ("ls", "`recollect list`"),
+        ("query", "`recollect search` or `recollect recall`"),
+        ("ask", "`recollect recall`"),
+    ],
+)
+def test_a_command_of_other_programs_is_refused_with_ours(typed: str, ours: str, shell: Shell) -> None:
+    assert f"No such command {typed!r}; did you mean {ours}?" in shell(typed, "x", code=2).stderr
+
+
+def test_what_is_told_in_place_of_another_word_is_there() -> None:
+    options = {name for option in cli.params for name in option.opts} | {"--help"}
+    assert {one for ours in OTHER_WORDS.values() for one in ours} <= {*cli.commands, *options}
+    assert not OTHER_WORDS.keys() & cli.commands.keys()
 
 
 def test_the_store_is_named_before_the_command(shell: Shell) -> None:

@@ -1,5 +1,6 @@
 """The command line at a terminal: tables and colour there, neither in a pipe; help at once; completion."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+import recollect
 from recollect.cli.main import SECTIONS, cli
+from recollect.model.stats import MOST_SCOPES
 
 from .shell import Shell
 
@@ -39,6 +42,32 @@ def test_who_wants_no_colour_gets_none(environment: dict[str, str], filled: Shel
 def test_a_narrow_terminal_gets_the_texts_on_lines_of_their_own(filled: Shell) -> None:
     seen = filled.terminal("list", *ANA, COLUMNS="60", NO_COLOR="1")
     assert seen.splitlines() == ["seat  acme/ana  observation  2025-06-02", "  Ana prefers window seats"]
+
+
+@pytest.mark.parametrize(
+    "command", [("list",), ("search", "seats"), ("recall", "seats"), ("brief",)], ids=lambda c: c[0]
+)
+def test_who_asks_in_an_empty_scope_is_told_at_a_terminal_which_scopes_there_are(
+    command: tuple[str, ...], filled: Shell
+) -> None:
+    near = filled.terminal(*command, "--scope", "acme/anna", NO_COLOR="1")
+    assert near.endswith("acme/anna has no memories; did you mean 'acme/ana'?\n")
+    far = filled.terminal(*command, "--scope", "elsewhere", NO_COLOR="1")
+    assert far.endswith("elsewhere has no memories; known are acme/ana\n")
+    assert "has no memories" not in filled.process(*command, "--scope", "elsewhere").stderr
+    assert "has no memories" not in filled.terminal(*command, *ANA)
+    assert [json.loads(line) for line in filled.process(*command, "--scope", "elsewhere", "--json").stdout.splitlines()]
+
+
+def test_of_many_scopes_the_largest_are_named(filled: Shell) -> None:
+    with recollect.open(filled.store, embedder="hashing") as engine:
+        engine.remember_all([{"text": "a note", "scope": f"team-{number:02}"} for number in range(MOST_SCOPES + 2)])
+    assert filled.terminal("list", "--scope", "x", NO_COLOR="1").endswith(" and 3 more\n")
+
+
+def test_a_store_without_memories_says_so(filled: Shell) -> None:
+    filled("erase", *ANA, "--everything", "--yes")
+    assert "the store has no memories yet" in filled.terminal("list", *ANA)
 
 
 def test_help_lists_every_command_once_under_its_heading() -> None:

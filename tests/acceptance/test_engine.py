@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -643,10 +643,30 @@ def test_a_store_can_be_read_without_its_model_and_what_needs_it_says_so(path: P
                 call()
 
 
-def test_an_engine_says_what_it_is(memory: recollect.Engine) -> None:
-    assert repr(memory) == "<recollect.Engine, hashing-256>"
+def test_a_first_memory_that_is_refused_binds_the_store_to_no_model(path: Path) -> None:
+    odd: list[dict[str, Any]] = [{"text": " "}, {"text": "x", "importance": 2}, {"text": "x", "at": datetime.max}]
+    with recollect.open(path, embedder="hashing") as engine:
+        for draft in odd:
+            with pytest.raises(recollect.FieldError):
+                engine.remember(**draft, scope=ANA)
+        with pytest.raises(recollect.Conflict):
+            engine.remember_all([{"text": "one", "id": "a"}, {"text": "two", "id": "a"}], scope=ANA)
+    with recollect.open(path, embedder="wordllama") as engine:
+        engine.remember(SEAT, scope=ANA)
+        assert engine.embedder == "wordllama-256"
+
+
+@pytest.mark.parametrize("moment", [datetime(2026, 1, 1), "2026-01-01", date(2026, 1, 1)], ids=repr)
+def test_a_moment_that_is_none_is_refused_with_one_that_is(moment: Any, memory: recollect.Engine) -> None:
+    told = r"field 'as_of': .* give an aware datetime, such as datetime\(2026, 1, 31, 9, tzinfo=UTC\)"
+    with pytest.raises(recollect.FieldError, match=told):
+        memory.search(QUESTION, scope=ANA, as_of=moment)
+
+
+def test_an_engine_says_what_it_is(memory: recollect.Engine, path: Path) -> None:
+    assert repr(memory) == f"<recollect.Engine of {path}, hashing-256>"
     memory.close()
-    assert repr(memory) == "<recollect.Engine, closed>"
+    assert repr(memory) == f"<recollect.Engine of {path}, closed>"
 
 
 def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(memory: recollect.Engine, clock: Clock) -> None:

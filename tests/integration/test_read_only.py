@@ -93,6 +93,7 @@ def told_of_all(told: dict[str, Any], folder: Path) -> None:
     assert (told["verify"], told["backup"]) == (True, True)
     assert told["key"] == f"gave {told['memories'][0]}"
     assert told["context"] is None
+    assert "None is no id: a context of a store that may only be read has none" in told["feedback"]
     for act, said in told["refused"].items():
         assert said.startswith(f"StoreError: {folder / 'agent.db'} cannot be written"), (act, said)
         assert said.endswith("check who may write to the file and its folder"), (act, said)
@@ -124,8 +125,10 @@ def reading_only(folder: Path) -> list[str]:
 
 
 def test_a_store_on_a_disk_that_may_only_be_read_gives_all_that_it_has(folder: Path) -> None:
+    before = names(folder)
     with closing(Reader(folder / "agent.db", *reading_only(folder))) as reader:
         told = reader.hear()
+        assert names(folder) == before
     told_of_all(told, folder)
 
 

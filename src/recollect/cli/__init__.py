@@ -1,1 +1,1 @@
-"""The command line: parse, call, render. One file per command."""
+"""The command line: parse, call, render. A file has a command, or a few that belong together."""

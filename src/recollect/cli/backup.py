@@ -18,8 +18,9 @@ from recollect.render import text, wire
 @click.command(short_help="Copy a store while it is in use.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@options.as_json
 @place
-def backup(place: Place, file: Path, force: bool) -> None:
+def backup(place: Place, file: Path, force: bool, as_json: bool) -> None:
     """Copy the store as it is at one moment to FILE, while others go on reading and writing.
 
     FILE is there only when it is whole, and is a store like any other. `recollect verify` checks it.
@@ -31,6 +32,8 @@ def backup(place: Place, file: Path, force: bool) -> None:
         raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
     with place.there() as engine, whole(file, store=place.target, force=force) as path, bar("copying") as show:
         engine.backup(path, progress=show)
+    if as_json:
+        output.data({"path": str(file), "bytes": file.stat().st_size})
     output.talk(f"copied; `recollect verify {printable(str(file))}` checks it")
 
 

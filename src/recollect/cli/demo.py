@@ -18,6 +18,7 @@ from recollect.cli.remember import remember
 from recollect.cli.search import search
 from recollect.cli.why import why
 from recollect.errors import InvalidInput
+from recollect.model.limits import IN_MEMORY
 from recollect.render.looks import Look
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
@@ -100,8 +101,8 @@ def demo(place: Place, ctx: click.Context) -> None:
 
     With --db before the command the story is kept in that file, which must be a new one.
     """
-    target = place.target if place.asked_for else wiring.IN_MEMORY
-    if target != wiring.IN_MEMORY and place.exists:
+    target = place.target if place.asked_for else IN_MEMORY
+    if target != IN_MEMORY and place.exists:
         raise InvalidInput(f"{target!r} is there already; the demo wants a new file, or none")
     output.stage(ctx)
     output.lines(OPENING)
@@ -113,7 +114,7 @@ def demo(place: Place, ctx: click.Context) -> None:
                 output.lines([f"{output.paint(Look.FAINT, '$')} {output.paint(Look.TYPED, typed)}"])
                 with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
                     _run(typed, ctx)
-    kept = [] if target == wiring.IN_MEMORY else [f"The story is kept in {target}; name it with --db to go on with it."]
+    kept = [] if target == IN_MEMORY else [f"The story is kept in {target}; name it with --db to go on with it."]
     output.lines(["", *kept, *(line.format(recollect=_called()) for line in CLOSING)])
 
 

@@ -12,6 +12,13 @@ from recollect.model.scope import Scope
 from recollect.model.wording import counted, printable
 from recollect.render import text, wire
 
+NOT_PROVED = (
+    "No other run can look again, for what to look for is kept nowhere. To be sure, close what has the store open; "
+    "then `recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it. "
+    "With RECOLLECT_BUSY_TIMEOUT=600 an erasure waits so many seconds for others."
+)
+"""What somebody can do about an erasure that is not proved once its run has ended."""
+
 
 @click.command(short_help="Remove memories for good, and prove it.")
 @options.scope
@@ -53,6 +60,7 @@ def erase(
             erasure = engine.prove_erased(erasure)
     _print(erasure, as_json=as_json)
     if not erasure.proven:
+        output.talk(NOT_PROVED)
         ctx.exit(1)
 
 

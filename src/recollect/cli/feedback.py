@@ -13,9 +13,16 @@ from recollect.model.scope import Scope
 @click.option("--helped", metavar="ID", multiple=True, help="A memory that helped; may be repeated.")
 @click.option("--misled", metavar="ID", multiple=True, help="A memory that misled; may be repeated.")
 @click.option("--by", metavar="NAME", help="Who says so; the scope if not given. Saying it again replaces it.")
+@options.as_json
 @place
 def feedback(
-    place: Place, context: str, scope: Scope, helped: tuple[str, ...], misled: tuple[str, ...], by: str | None
+    place: Place,
+    context: str,
+    scope: Scope,
+    helped: tuple[str, ...],
+    misled: tuple[str, ...],
+    by: str | None,
+    as_json: bool,
 ) -> None:
     """Say which memories of CONTEXT helped and which misled; it moves their usefulness, and only that.
 
@@ -25,4 +32,6 @@ def feedback(
         raise click.UsageError("Say what helped or misled, with --helped ID or --misled ID.")
     with place.there() as engine:
         engine.feedback(context, scope=scope, helped=helped, misled=misled, by=by)
+    if as_json:
+        output.data({"context": context, "scope": str(scope), "helped": list(helped), "misled": list(misled)})
     output.talk(f"{len(helped)} helped, {len(misled)} misled")

@@ -2,7 +2,7 @@
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
@@ -61,7 +61,10 @@ def listed(place: Place, scope: Scope, below: bool, statuses: tuple[Status, ...]
     """
     with place.there() as engine:
         memories = engine.memories(scope=scope, below=below, statuses=statuses)
+        hints = [] if memories else empty.told_scope(engine, scope)
     if as_json:
         output.data({"scope": str(scope), "memories": [wire.memory(memory) for memory in memories]})
     else:
         output.rows(listing.memories(memories))
+    for hint in hints:
+        output.talk(hint)

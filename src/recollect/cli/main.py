@@ -26,7 +26,7 @@ from recollect.cli.search import search
 from recollect.cli.stats import stats
 from recollect.cli.transfer import export, import_
 from recollect.cli.why import why
-from recollect.errors import InvalidInput, NotFound, RecollectError, SignalMissing
+from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
 from recollect.model.wording import printable
 from recollect.version import __version__
 
@@ -50,6 +50,23 @@ SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
 }
 """Every command, under the heading that `--help` shows it with."""
 
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("get", "cat", "view", "inspect"), ("show",)),
+    **dict.fromkeys(("rm", "remove", "delete", "del"), ("forget", "erase")),
+    **dict.fromkeys(("add", "save", "store", "put", "new", "create"), ("remember",)),
+    **dict.fromkeys(("ls", "memories"), ("list",)),
+    **dict.fromkeys(("query", "find", "grep"), ("search", "recall")),
+    "ask": ("recall",),
+    **dict.fromkeys(("edit", "update", "set"), ("revise",)),
+    "undelete": ("restore",),
+    "log": ("history",),
+    "explain": ("why",),
+    **dict.fromkeys(("status", "info", "count"), ("stats",)),
+    **dict.fromkeys(("help", "commands"), ("--help",)),
+    "version": ("--version",),
+}
+"""What people type who are used to other programs, and what does it here."""
+
 
 def exit_code(error: RecollectError) -> int:
     """What a shell learns of the error."""
@@ -58,6 +75,15 @@ def exit_code(error: RecollectError) -> int:
 
 class Commands(click.Group):
     """A group whose commands may raise our errors, listed under headings."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        ours = OTHER_WORDS.get(args[0])
+        if ours is not None and not ctx.resilient_parsing:
+            meant = " or ".join(f"`recollect {one}`" for one in ours)
+            raise click.UsageError(f"No such command {args[0]!r}; did you mean {meant}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -69,13 +95,22 @@ class Commands(click.Group):
                 ) from error
             raise
         except RecollectError as error:
-            click.echo(f"Error: {printable(str(error))}", err=True)
+            click.echo(f"Error: {printable(str(self._as_typed(ctx, error)))}", err=True)
             ctx.exit(exit_code(error))
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
             ctx.exit(1)
+
+    def _as_typed(self, ctx: click.Context, error: RecollectError) -> RecollectError:
+        """The error, with the field spelled as the option that gave the value; what was read from lines has none."""
+        command = self.commands.get(ctx.invoked_subcommand or "")
+        if command is None or not isinstance(error, FieldError) or error.line is not None:
+            return error
+        options = (one for one in command.params if isinstance(one, click.Option) and one.name == error.field)
+        typed = next((max(one.opts, key=len) for one in options), error.field)
+        return FieldError(error.problem, field=typed)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for name in self.commands)

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ STDIN = "-"
 
 
 def moment(name: str, help: str) -> Callable[[F], F]:
-    """An option that is a moment, with its offset."""
+    """An option that is a moment, with its offset, or a day."""
     return click.option(name, metavar="ISO", callback=_moment, help=help)
 
 
@@ -45,8 +45,8 @@ def asked(profile_default: str) -> Callable[[F], F]:
     options = (
         scope,
         profile(profile_default),
-        moment("--as-of", "The moment to answer for; the present if not given."),
-        moment("--known-at", "Answer from what the store knew then."),
+        moment("--as-of", "The moment to answer for, as 2026-10-01 (0:00 UTC) or 2026-10-01T09:30Z; else the present."),
+        moment("--known-at", "Answer from what the store knew then, as 2026-10-01 or 2026-10-01T09:30Z."),
         kinds,
     )
 
@@ -109,7 +109,15 @@ def _part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | N
 
 
 def _moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    return None if value is None else read_moment(param.opts[0], value)
+    return None if value is None else read_moment(param.opts[0], f"{value}T00:00Z" if _is_day(value) else value)
+
+
+def _is_day(value: str) -> bool:
+    """Whether it is a day and nothing else, as 2026-10-01, which begins at 0:00 UTC."""
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
 
 
 def _choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:

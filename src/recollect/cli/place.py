@@ -11,6 +11,7 @@ from recollect import config, wiring
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, NotFound
 from recollect.model.encoder import Encoder
+from recollect.model.limits import IN_MEMORY
 
 DEFAULT = "recollect.db"
 
@@ -45,7 +46,7 @@ class Place:
     @property
     def exists(self) -> bool:
         """Whether there is anything to open; what cannot be looked at is left for opening to complain about."""
-        if self.target == wiring.IN_MEMORY or "://" in self.target:
+        if self.target == IN_MEMORY or "://" in self.target:
             return True
         try:
             return Path(self.target).exists()

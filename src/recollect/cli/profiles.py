@@ -12,11 +12,12 @@ from recollect.render import text
 
 
 @click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.pass_context
-def profiles(ctx: click.Context) -> None:
+def profiles(ctx: click.Context, as_json: bool) -> None:
     """List, show and check rank profiles; alone it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(listing)
+        ctx.invoke(listing, as_json=as_json)
 
 
 @profiles.command("list")

@@ -1,10 +1,11 @@
 """recollect recall and brief: memories packed into a budget, ready for a prompt."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.packing.pack import Context
 from recollect.render import text, wire
@@ -39,7 +40,8 @@ def recall(place: Place, /, query: str, explain: bool, as_json: bool, **asked: A
     """
     with place.there() as engine:
         context = engine.recall(options.said(query), **asked)
-    _print(context, explain=explain, as_json=as_json)
+        hints = empty.told(engine, context.ranking, as_json=as_json, **asked)
+    _print(context, hints, explain=explain, as_json=as_json)
 
 
 @click.command(short_help="Print what to know before anyone asks.")
@@ -56,14 +58,17 @@ def brief(place: Place, /, explain: bool, as_json: bool, **asked: Any) -> None:
     """
     with place.there() as engine:
         context = engine.brief(**asked)
-    _print(context, explain=explain, as_json=as_json)
+        hints = empty.told(engine, context.ranking, as_json=as_json, **asked)
+    _print(context, hints, explain=explain, as_json=as_json)
 
 
-def _print(context: Context, *, explain: bool, as_json: bool) -> None:
+def _print(context: Context, hints: Iterable[str], *, explain: bool, as_json: bool) -> None:
     if as_json:
         output.data(wire.context(context))
-        return
-    click.echo(context.text, nl=False)
-    if explain:
-        output.lines(["", *text.context(context, output.paint)])
-    output.talk(text.handed(context))
+    else:
+        click.echo(context.text, nl=False)
+        if explain:
+            output.lines(["", *text.context(context, output.paint)])
+        output.talk(text.handed(context))
+    for hint in hints:
+        output.talk(hint)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.render import listing, text, wire
 
@@ -34,6 +34,7 @@ def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool
     """
     with place.there() as engine:
         ranking = engine.search(options.said(query), limit=limit, **asked)
+        hints = empty.told(engine, ranking, as_json=as_json, **asked)
     if as_json:
         output.data(wire.search(ranking))
     elif explain:
@@ -41,3 +42,5 @@ def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool
     else:
         output.rows(listing.found(ranking))
         output.talk(text.tally(ranking))
+    for hint in hints:
+        output.talk(hint)

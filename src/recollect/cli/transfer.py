@@ -28,8 +28,9 @@ from recollect.render import text, wire
 @click.argument("file", type=click.Path(path_type=Path), default=options.STDIN)
 @options.part
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON what went into FILE.")
 @place
-def export(place: Place, file: Path, scope: Scope | None, force: bool) -> None:
+def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: bool) -> None:
     """Write all that the store knows to FILE, or to standard output: JSON, one memory or context a line.
 
     That is every version, vector, use and vote, as it is at one moment; others may go on writing. FILE is there only
@@ -48,6 +49,8 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool) -> None:
             inventory = _export(engine, scope, to)
             to.flush()
             os.fsync(to.fileno())
+    if as_json:
+        output.data({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
     output.talk(text.exported(inventory))
 
 

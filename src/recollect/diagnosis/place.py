@@ -14,12 +14,13 @@ from recollect.diagnosis.installation import BEHIND_AN_ADDRESS, megabytes
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.model.diagnosis import Check, Finding, ok, problem, told, warning
 from recollect.model.encoder import Encoder
+from recollect.model.limits import IN_MEMORY
 from recollect.providers import choose
 from recollect.stores.sqlite.connection import usable
 from recollect.stores.sqlite.descriptors import files_of, size
 from recollect.stores.sqlite.stats import Glance, glance
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
-from recollect.wiring import IN_MEMORY, named_embedder, refuse_address
+from recollect.wiring import named_embedder, refuse_address
 
 OLDEST_SQLITE = (3, 51, 3)
 """The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""

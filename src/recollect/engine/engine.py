@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from recollect.engine import change, erase, inspect, recall, transfer
-from recollect.engine.feedback import feedback
+from recollect.engine.feedback import a_context_id, feedback
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
 from recollect.engine.world import World
@@ -46,7 +46,7 @@ class Engine:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else self._world.encoder.name
-        return f"<recollect.Engine, {state}>"
+        return f"<recollect.Engine of {self._world.store}, {state}>"
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +209,7 @@ class Engine:
     ) -> None:
         """Say which memories of a context helped and which misled; it moves their usefulness, and only that."""
         votes = {"helped": _ids("helped", helped), "misled": _ids("misled", misled)}
-        feedback(self._open, limits.a_text("context_id", context_id), scope=a_scope(scope), by=by, **votes)
+        feedback(self._open, a_context_id(context_id), scope=a_scope(scope), by=by, **votes)
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
         """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,

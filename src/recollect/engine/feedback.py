@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 
 from recollect.engine.world import World
-from recollect.errors import InvalidInput, NotFound, show
+from recollect.errors import FieldError, InvalidInput, NotFound, show
 from recollect.model import limits
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, Vote
+
+
+def a_context_id(value: str | None) -> str:
+    """The id of a context; one that has none was recalled from a store that may only be read."""
+    if value is None:
+        why = "None is no id: a context of a store that may only be read has none, since nothing of it is kept"
+        raise FieldError(f"{why}; recall where the store may be written to", field="context_id")
+    return limits.a_text("context_id", value)
 
 
 def feedback(

@@ -40,7 +40,7 @@ class Search:
 
     `remains` names places where something is left. `elsewhere` counts places where what stays has the same bytes, by
     where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do
-    before `Engine.prove_erased` looks again. `copies` names unfinished backups and exports that others were making
+    before somebody looks again. `copies` names unfinished backups and exports that others were making
     beside the store: they may have what it had.
     """
 
@@ -66,7 +66,8 @@ class Erasure:
     def __repr__(self) -> str:
         memories = counted(self.memories, "memory", "memories")
         left = [f"left in {place}" for place in self.search.remains]
-        why_not = "; ".join(filter(None, [*left, self.search.unfinished]))
+        again = "then look again with `prove_erased`" if self.retryable else None
+        why_not = "; ".join(filter(None, [*left, self.search.unfinished, again]))
         proof = "proven" if self.proven else f"not proven: {printable(why_not)}"
         return f"<Erasure of {memories} of {self.scope}, {proof}>"
 

@@ -47,8 +47,22 @@ Default_Ignorable_Code_Point, and Python has no table of)."""
 
 _NOT_KEPT = re.compile("[\0\ud800-\udfff]")
 
+_AWARE = "give an aware datetime, such as datetime(2026, 1, 31, 9, tzinfo=UTC)"
+
 COSINE_ROUNDING = 1e-6
 """How far a cosine may lie outside -1..1 before it is an error and not rounding."""
+
+LENGTH_ROUNDING = 1e-3
+"""How far the square of a direction's length may be from 1 before it is an error and not rounding."""
+
+BUSY_TIMEOUT = 30.0
+"""For how many seconds others are waited for who write, unless it is said."""
+
+CACHE_BYTES = 2 * 1024**3
+"""How many bytes of what was read are kept for the next time, unless it is said."""
+
+IN_MEMORY = ":memory:"
+"""What is given in the place of a path for a store that leaves nothing on the disk."""
 
 
 def an_id(field: str, value: str) -> str:
@@ -215,9 +229,9 @@ def a_limit(field: str, value: int) -> int:
 def a_moment(field: str, value: datetime) -> datetime:
     """The moment in UTC; refused without a time zone, before 1900 and from 2200 on."""
     if not isinstance(value, datetime):
-        raise FieldError(f"{show(value)} is no moment; give an aware datetime", field=field)
+        raise FieldError(f"{show(value)} is no moment; {_AWARE}", field=field)
     if value.utcoffset() is None:
-        raise FieldError(f"{value.isoformat()} has no time zone; write an offset such as +00:00", field=field)
+        raise FieldError(f"{value.isoformat()} has no time zone; {_AWARE}", field=field)
     if not EARLIEST <= value < LATEST:
         raise FieldError(f"{value.isoformat()} is not within 1900..2199", field=field)
     return value.astimezone(UTC)

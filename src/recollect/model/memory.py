@@ -127,7 +127,8 @@ class Memory:
             if value is not None:
                 object.__setattr__(self, name, check(name, value))
         if self.valid_from is not None and self.valid_until is not None and self.valid_until < self.valid_from:
-            raise FieldError(f"{self.valid_until.isoformat()} is before valid_from", field="valid_until")
+            begins = f"{self.valid_from.isoformat()}, from when it holds"
+            raise FieldError(f"{self.valid_until.isoformat()} is before {begins}", field="valid_until")
         a_choice("status", self.status, Status)
         a_choice("provenance", self.provenance, Provenance)
 
@@ -196,11 +197,11 @@ def named(field: str, value: str, choices: type[Choice]) -> Choice:
     """The choice of that name, as a caller outside writes it; refused with the nearest known one."""
     try:
         return choices(value)
-    except ValueError as error:
+    except ValueError:
         what = choices.__name__.lower()
         raise FieldError(
             f"{show(value)} is no {what}; {remedy(spelled(value), [one.value for one in choices])}", field=field
-        ) from error
+        ) from None  # it would say the same in Python's words
 
 
 def _title(field: str, value: str) -> str | None:

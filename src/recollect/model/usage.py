@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import count
 
 from recollect.model.memory import MemoryId
+from recollect.model.wording import counted
 
 
 class Use(StrEnum):
@@ -32,6 +33,10 @@ class Usage:
     echoed: int = 0
     last_served_at: datetime | None = None
     last_echoed_at: datetime | None = None
+
+    def __repr__(self) -> str:
+        said = f"served {counted(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
+        return f"<Usage: {said}, said again {counted(self.echoed, 'time')}>"
 
     @property
     def usefulness(self) -> float | None:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import assert_never
 
 from recollect.model.archive import Imported, Inventory
@@ -172,7 +172,7 @@ def date(memory: Memory) -> str:
 
 def moment(at: datetime) -> str:
     """A moment to the second, in UTC."""
-    return f"{at:%Y-%m-%d %H:%M:%S}"
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
 def printable_lines(text: str) -> list[str]:

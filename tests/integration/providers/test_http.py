@@ -1,6 +1,7 @@
 """The embedder behind an address, against a server that really listens, and really misbehaves."""
 
 import json
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -413,9 +414,13 @@ def test_a_timeout_and_pauses_that_cannot_be_are_refused() -> None:
         Patience(first=timedelta(seconds=2), longest=timedelta(seconds=1))
 
 
-def test_waiting_for_nothing_takes_no_time() -> None:
-    waits = Patience().wait
-    waits(timedelta(0))
+def test_a_pause_is_spent_and_up_to_a_quarter_more_and_no_pause_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    for pause in (timedelta(0), timedelta(seconds=2)):
+        Patience().wait(pause)
+    assert slept[0] == 0.0
+    assert 2.0 <= slept[1] <= 2.0 * 1.25
 
 
 def test_it_is_recorded_by_the_name_of_the_model_and_not_by_the_address() -> None:

@@ -8,7 +8,7 @@ from recollect.model.erasure import Erasure, Search
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.usage import Use
+from recollect.model.usage import Usage, Use
 from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
 from recollect.testing import a_candidate, a_memory
 
@@ -64,7 +64,13 @@ def test_an_erasure_says_how_much_is_gone_and_whether_that_is_proven() -> None:
     left = replace(erasure, ids=(), search=Search(remains=("a.db (first at byte 7)",)))
     assert repr(left) == "<Erasure of 0 memories of acme/ana, not proven: left in a.db (first at byte 7)>"
     read = replace(erasure, search=Search(remains=("a.db-wal",), unfinished="a.db: somebody reads it; close it"))
-    assert repr(read).endswith(", not proven: left in a.db-wal; a.db: somebody reads it; close it>")
+    told = "a.db: somebody reads it; close it; then look again with `prove_erased`"
+    assert repr(read).endswith(f", not proven: left in a.db-wal; {told}>")
+
+
+def test_usage_says_how_often_and_what_came_of_it() -> None:
+    usage = Usage(served=1, helped=2, misled=0, echoed=3)
+    assert repr(usage) == "<Usage: served 1 time, 2 helped, 0 misled, said again 3 times>"
 
 
 def test_stats_say_the_figures_that_everybody_asks_for() -> None:

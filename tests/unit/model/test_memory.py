@@ -35,7 +35,10 @@ from recollect.testing import NOW, a_memory
         ({"shared": 1}, "field 'shared'"),
         ({"created_at": datetime(2026, 1, 1)}, "field 'created_at'"),
         ({"valid_until": datetime.max}, "field 'valid_until'"),
-        ({"valid_from": NOW, "valid_until": NOW - timedelta(days=1)}, "field 'valid_until': .* is before valid_from"),
+        (
+            {"valid_from": NOW, "valid_until": NOW - timedelta(days=1)},
+            "field 'valid_until': .* is before .*, from when it holds",
+        ),
         ({"metadata": [1]}, "field 'metadata': .* is no mapping"),
         ({"metadata": {"x": float("inf")}}, "field 'metadata': .* cannot be written as JSON"),
         ({"metadata": {"x": object()}}, "field 'metadata'"),
@@ -78,5 +81,6 @@ def test_a_title_is_searched_with_the_text() -> None:
 def test_a_name_is_read_as_the_choice_it_names_or_refused_with_the_nearest() -> None:
     assert named("kind", "fact", Kind) is Kind.FACT
     assert named("status", Status.ACTIVE, Status) is Status.ACTIVE
-    with pytest.raises(FieldError, match="'facts' is no kind; did you mean 'fact'"):
+    with pytest.raises(FieldError, match="'facts' is no kind; did you mean 'fact'") as refused:
         named("kind", "facts", Kind)
+    assert refused.value.__suppress_context__  # Python's own words add nothing

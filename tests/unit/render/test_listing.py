@@ -32,6 +32,6 @@ def test_the_date_is_when_the_present_text_was_observed() -> None:
 def test_a_version_says_its_revision_and_when_the_store_took_it_in() -> None:
     versions = [a_memory("a", recorded_at=NOW), a_memory("a", text="on Mondays", revisions=2)]
     assert listing.versions(versions).rows == [
-        ("1", "2026-01-01 00:00:00", "", "deploys run on Fridays"),
+        ("1", "2026-01-01 00:00:00Z", "", "deploys run on Fridays"),
         ("2", "", "", "on Mondays"),
     ]
