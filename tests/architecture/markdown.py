@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -102,3 +102,14 @@ def _told_apart(text: str) -> Iterator[Line]:
             fence = mark[1] if fence is None else None
         else:
             yield Line(number, line, fence)
+
+
+def says(text: str, name: str) -> bool:
+    """Whether the text names it as code, alone or within."""
+    whole = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    return any(whole.search(code) for code in re.findall(r"`([^`\n]+)`", text))
+
+
+def unsaid(text: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that the text leaves out."""
+    return [name for name in names if not says(text, name)]

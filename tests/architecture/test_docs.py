@@ -4,13 +4,12 @@ import dataclasses
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-import recollect
 from recollect import errors
 from recollect.cli.main import cli
 from recollect.ranking.parse import KEYS, REGISTRY
@@ -18,7 +17,7 @@ from recollect.ranking.profiles import BUILT_IN
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
 
-from .markdown import Page
+from .markdown import Page, unsaid
 from .source import ROOT, files, relative
 
 DOCS = ROOT / "docs"
@@ -37,17 +36,6 @@ def commands(group: click.Command = cli, path: str = "recollect") -> Iterator[tu
 def pages() -> list[Page]:
     """Every page of the repository."""
     return [Page.read(path) for path in files() if path.suffix == ".md"]
-
-
-def says(text: str, name: str) -> bool:
-    """Whether the text names it as code, alone or within."""
-    whole = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
-    return any(whole.search(code) for code in re.findall(r"`([^`\n]+)`", text))
-
-
-def unsaid(text: str, names: Iterable[str]) -> list[str]:
-    """Those of the names that the text leaves out."""
-    return [name for name in names if not says(text, name)]
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
@@ -100,10 +88,6 @@ def test_every_command_has_a_heading_and_each_of_its_options_is_named_under_it(w
     assert unsaid(page.section(heading), names) == []
 
 
-def test_every_public_name_is_in_the_reference() -> None:
-    assert unsaid(Page.read(REFERENCE / "api.md").text(), recollect.__all__) == []
-
-
 INSIDE = DOCS / "how-to" / "add-a-signal.md"
 """The one page that tells how to change recollect itself."""
 
@@ -131,6 +115,12 @@ def is_lost(page: Page, link: str) -> bool:
     name, _, anchor = link.partition("#")
     target = page.path.parent / name if name else page.path
     return not target.exists() or (bool(anchor) and anchor not in Page.read(target).anchors())
+
+
+def test_every_page_of_the_documentation_is_in_its_index() -> None:
+    linked = {(DOCS / link.partition("#")[0]).resolve() for link in Page.read(DOCS / "index.md").links()}
+    pages_there = {path for path in DOCS.rglob("*.md") if path != DOCS / "index.md"}
+    assert [relative(path) for path in sorted(pages_there - linked)] == []
 
 
 def test_every_decision_has_a_number_of_its_own_a_status_and_the_three_headings() -> None:

@@ -17,7 +17,7 @@ class Absent:
     problem: RecollectError
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """Nothing, if nothing is asked; else what is missing, and the other way out."""
+        """No vectors, but what is missing, and the other way out."""
         raise ProviderError(
             f"{self.problem}; or change the store's model: `recollect admin re-embed --embedder wordllama`"
         ) from self.problem
