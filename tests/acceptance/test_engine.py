@@ -1,7 +1,7 @@
 """The life of memories through the public API, on a real file."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -680,6 +680,62 @@ def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(memory: rec
     revised = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport", source="chat-2").memory
     assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Lisbon"]
     assert (revised.valid_until, revised.source, revised.evidence) == (None, "chat-2", ())
+
+
+def test_what_is_said_again_after_its_end_holds_again_and_did_not_between(
+    memory: recollect.Engine, clock: Clock
+) -> None:
+    start = clock()
+    first = memory.remember("Ana flies from Porto", scope=ANA, valid_until=start + timedelta(days=5)).id
+    clock.move(timedelta(days=9))
+    assert found(memory.search("flies", scope=ANA)) == []
+    late = memory.remember("Ana flies from Porto", scope=ANA, at=start + timedelta(days=4))
+    assert late.verdict == Reinforced(first)  # it was so then, which says nothing of now
+    assert found(memory.search("flies", scope=ANA)) == []
+    again = memory.remember("Ana flies from Porto", scope=ANA)
+    assert (again.id, again.verdict, again.memory.valid_until) == (first, Updated(2), None)
+    assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Porto"]
+    between = start + timedelta(days=7)
+    assert found(memory.search("flies", scope=ANA, as_of=between)) == []
+    assert found(memory.search("flies", scope=ANA, as_of=start + timedelta(days=1))) == ["Ana flies from Porto"]
+
+
+@pytest.mark.parametrize("text", ["Ana flies from Porto", "Ana flies from Faro"])
+def test_a_revision_after_the_end_of_a_memory_holds(memory: recollect.Engine, clock: Clock, text: str) -> None:
+    end = clock() + timedelta(days=5)
+    id = memory.remember("Ana flies from Porto", scope=ANA, valid_until=end).id
+    clock.move(timedelta(days=9))
+    memory.revise(id, text, scope=ANA)
+    assert found(memory.search("flies", scope=ANA)) == [text]
+    clock.move(timedelta(days=9))
+    closed = memory.revise(id, text, scope=ANA, valid_until=clock() - timedelta(days=1)).memory
+    assert closed.valid_until == clock.now - timedelta(days=1)
+    begun = memory.revise(id, text, scope=ANA, valid_from=clock() - timedelta(hours=1)).memory
+    assert (begun.valid_from, begun.valid_until) == (clock.now - timedelta(hours=1), None)
+
+
+def test_nothing_is_taken_in_that_would_not_hold_for_a_moment(memory: recollect.Engine, clock: Clock) -> None:
+    now = clock()
+    for end in (now, now - timedelta(seconds=1)):
+        with pytest.raises(recollect.FieldError, match=r"field 'valid_until': .* is not after .*, from when it holds"):
+            memory.remember(SEAT, scope=ANA, valid_from=now, valid_until=end)
+    id = memory.remember(SEAT, scope=ANA, valid_from=now).id
+    with pytest.raises(recollect.FieldError, match=r"field 'valid_until': .* is not after"):
+        memory.revise(id, SEAT, scope=ANA, valid_until=now)
+
+
+def test_who_would_change_what_another_scope_shares_is_told_whose_it_is(memory: recollect.Engine) -> None:
+    id = memory.remember("No deploys on Fridays", scope="acme", shared=True).id
+    changes: list[Callable[[], object]] = [
+        lambda: memory.revise(id, "No deploys at all", scope=ANA),
+        lambda: memory.forget(id, scope=ANA),
+        lambda: memory.pin(id, scope=ANA),
+    ]
+    for change in changes:
+        with pytest.raises(recollect.NotFound, match="is not of acme/ana but of acme, which shares it; give that"):
+            change()
+    with pytest.raises(recollect.NotFound, match="there is no memory 'other' in acme/ana"):
+        memory.forget("other", scope=ANA)
 
 
 def test_what_was_observed_before_a_topics_present_text_is_no_news(memory: recollect.Engine, clock: Clock) -> None:

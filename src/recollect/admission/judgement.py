@@ -32,14 +32,16 @@ def judge(proposed: Memory, *, topic: Memory | None, twin: Memory | None) -> Jud
     """What becomes of what is proposed: its topic comes before its words, and a twin is of no other topic.
 
     What was observed before a topic's present text is no news to it. The same words again are an echo, unless they
-    come with something that the memory does not have yet.
+    come with something that the memory does not have yet, or after the time for which it held: then it holds again.
     """
     known = twin if topic is None else topic
     if known is None:
         return Admit()
     if topic is not None and _observed(proposed) < _observed(topic):
         return Echo(topic)
-    return Echo(known) if known.hash == proposed.hash and not _says_more(proposed, known) else Revise(known)
+    if known.hash != proposed.hash or known.ended_by(_observed(proposed)) or _says_more(proposed, known):
+        return Revise(known)
+    return Echo(known)
 
 
 def _observed(memory: Memory) -> datetime:

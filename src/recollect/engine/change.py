@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.admission.salience import salience
 from recollect.engine.world import World, not_later
@@ -18,10 +18,15 @@ from recollect.ports import Writing
 if TYPE_CHECKING:
     from recollect.model.probe import Vector
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What a memory is to say from now on; what is `None` stays as it was."""
+    """What a memory is to say from now on; what is `None` stays as it was.
+
+    What is said after the time for which a memory held is said anew: it has no end, unless one is given.
+    """
 
     text: str
     title: str | None = None
@@ -81,7 +86,7 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         kept = writing.put(revised, vector)
         return Receipt(kept.id, Updated(kept.revisions), kept)
 
-    return world.store.write(change)
+    return _written(world, scope, seen.id, change)
 
 
 def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
@@ -103,7 +108,7 @@ def set_status(world: World, scope: Scope, id: str, status: Status) -> Receipt:
         kept = writing.put(former.changed(status=status), None)
         return Receipt(kept.id, Changed(status.value), kept)
 
-    return world.store.write(change)
+    return _written(world, scope, id, change)
 
 
 def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
@@ -117,7 +122,7 @@ def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
         kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
         return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
 
-    return world.store.write(change)
+    return _written(world, scope, id, change)
 
 
 def next_version(
@@ -168,6 +173,18 @@ def visible(world: World, scope: Scope, id: str) -> Memory:
     return found[0]
 
 
+def _written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]) -> T:
+    """What the change gives; if the memory is not the scope's own, that it is not, or that it is not there."""
+    try:
+        return world.store.write(change)
+    except NotFound:
+        others = visible(world, scope, id)
+        if others.scope == scope:
+            raise
+        whose = f"the memory {show(id)} is not of {scope} but of {others.scope}, which shares it"
+        raise NotFound(f"{whose}; give that scope to change it") from None
+
+
 def _own(writing: Writing, scope: Scope, id: str) -> Memory:
     found = writing.get(scope, sought(scope, id))
     if found is None:
@@ -185,8 +202,12 @@ def _revised(former: Memory, revision: Revision, now: datetime) -> Memory:
         for name in ("title", "tags", "confidence", "valid_from", "valid_until", "metadata")
         if (value := getattr(revision, name)) is not None
     }
+    at = revision.at or now
+    if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
+        said["valid_until"] = None
+    limits.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
     text = former.text if content_hash(revision.text) == former.hash else revision.text
-    return next_version(former, text, revision.at or now, kind=revision.kind, importance=revision.importance, **said)
+    return next_version(former, text, at, kind=revision.kind, importance=revision.importance, **said)
 
 
 def _says_the_same(revised: Memory, former: Memory) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.engine.change import not_there, sought
+from recollect.engine.change import sought, visible
 from recollect.engine.recall import Request, find, rank_found, wanted_rows, with_pinned
 from recollect.engine.world import World
 from recollect.model import limits
@@ -27,7 +27,7 @@ def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> 
     found = find(world, request)
     seen = world.store.get(request.scope, [asked], known_at=request.known_at)
     if not seen:
-        raise not_there(request.scope, id)
+        return _barred(visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
     then = seen[0] if request.present else as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
     in_the_way = barrier(then, request.at, present=request.present) or _unwanted(then, request)

@@ -54,6 +54,7 @@ class Draft:
         for name in ("at", "valid_from", "valid_until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, limits.a_moment(name, getattr(self, name)))
+        limits.a_time_to_hold(self.valid_from, self.valid_until)
         if self.metadata is not None:
             object.__setattr__(self, "metadata", a_metadata("metadata", self.metadata) or None)
         if self.vector is not None:

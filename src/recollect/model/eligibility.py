@@ -53,6 +53,6 @@ def barrier(memory: Memory, at: datetime, *, present: bool = False) -> Barrier |
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:
         return Barrier.NOT_YET_VALID
-    if memory.valid_until is not None and memory.valid_until <= at:
+    if memory.ended_by(at):
         return Barrier.NO_LONGER_VALID
     return None

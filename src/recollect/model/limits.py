@@ -217,6 +217,13 @@ def a_count(field: str, value: int) -> int:
     return value
 
 
+def a_time_to_hold(valid_from: datetime | None, valid_until: datetime | None) -> None:
+    """Refuses what would not hold for a moment."""
+    if valid_from is not None and valid_until is not None and valid_until <= valid_from:
+        begins = f"{valid_from.isoformat()}, from when it holds"
+        raise FieldError(f"{valid_until.isoformat()} is not after {begins}", field="valid_until")
+
+
 def a_limit(field: str, value: int) -> int:
     """How many are kept at most; refused if that is no whole number, none would be, or there is no end to them."""
     if type(value) is not int or value < 1:

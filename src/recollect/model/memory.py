@@ -165,6 +165,10 @@ class Memory:
         """The memory as a store took it in; what was checked before is not checked again."""
         return amended(self, recorded_at=at, commit=commit)
 
+    def ended_by(self, at: datetime) -> bool:
+        """Whether it held only until that moment or before."""
+        return self.valid_until is not None and self.valid_until <= at
+
     def changed(self, **changes: Any) -> "Memory":
         """The memory with some fields changed."""
         return replace(self, **changes)
