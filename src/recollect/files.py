@@ -19,6 +19,9 @@ fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
 UNMERGED = ("-wal", "-shm", "-journal")
 """How the names of files end that SQLite takes for the newest part of the file whose name comes before."""
 
+COMPANIONS = (*UNMERGED, "-queue")
+"""How the names of all files end that a store has beside it."""
+
 BEGIN, END = ".recollect-", ".unfinished"
 """How the name of a folder begins and ends in which something is made that is not whole yet."""
 
@@ -28,7 +31,12 @@ LONG = 24 * 3600.0
 
 def unmerged(path: Path) -> Path | None:
     """A file beside the path that SQLite would take for a part of whatever has that path; none if there is none."""
-    return next((one for end in UNMERGED if (one := path.with_name(f"{path.name}{end}")).exists()), None)
+    return next((one for end in UNMERGED if (one := beside(path, end)).exists()), None)
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file whose name is that of the path and an ending."""
+    return path.with_name(f"{path.name}{ending}")
 
 
 @contextmanager

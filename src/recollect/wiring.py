@@ -104,7 +104,7 @@ def re_embed(
         return reembed.re_embed(store, found, told)
 
 
-def verify(path: str | PathLike[str]) -> Report:
+def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:
     """What is in a backup or a store and all that is wrong with it, after restoring it in a temporary place."""
     from recollect.stores.sqlite.verify import verify
 
@@ -112,7 +112,7 @@ def verify(path: str | PathLike[str]) -> Report:
     refuse_address(named)  # before it is a path, which has no two slashes in a row
     file = Path(named)
     _refuse_unreachable(file)
-    return verify(file, _recall)
+    return verify(file, _recall, _uncounted if progress is None else limits.a_callable("progress", progress))
 
 
 def _recall(restored: Path, known: "Known") -> list[str]:
@@ -189,6 +189,10 @@ def _is_there(target: str | PathLike[str]) -> bool:
 
 def _unheard(_: Progress) -> None:
     """Nobody wants to know how far it is."""
+
+
+def _uncounted(done: int, total: int) -> None:
+    """Nor how many steps that are."""
 
 
 def _now() -> datetime:

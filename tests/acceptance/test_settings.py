@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 import recollect
+from tests.integration.providers.server import serving, well
 
 ANA = "acme/ana"
 
@@ -70,6 +71,10 @@ def test_the_key_is_for_an_embedder_behind_an_address(tmp_path: Path) -> None:
     settings = {"embedder_key": "k-1"}
     with recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings) as memory:
         assert memory.embedder == "hashing-256"
+    with serving(well) as server:
+        with recollect.open(tmp_path / "b.db", embedder=f"{server.url}#m", settings=settings) as memory:
+            memory.remember("seat", scope=ANA)
+        assert {asked.headers["Authorization"] for asked in server.asked} == {"Bearer k-1"}
 
 
 def test_the_profile_of_open_is_the_one_that_goes_without_saying(tmp_path: Path) -> None:

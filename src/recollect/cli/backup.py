@@ -9,10 +9,14 @@ from recollect.cli import options, output
 from recollect.cli.bars import bar
 from recollect.cli.files import whole
 from recollect.cli.place import Place, place
+from recollect.engine import archive
 from recollect.errors import InvalidInput
 from recollect.model import limits
 from recollect.model.wording import printable
 from recollect.render import text, wire
+
+LONGEST_HEADER = 65_536
+"""How much of a file is read to see whether it is an export."""
 
 
 @click.command(short_help="Copy a store while it is in use.")
@@ -47,10 +51,27 @@ def verify(place: Place, ctx: click.Context, file: Path | None, as_json: bool) -
 
     Neither FILE nor the store is changed. The exit code is 1 if there is any problem, and each is told.
     """
-    report = wiring.verify(place.target if file is None else file)
+    checked = Path(place.target) if file is None else file
+    with bar("checking") as show:
+        report = wiring.verify(place.target if file is None else file, progress=show)
+    if not report.ok and _is_export(checked):
+        raise InvalidInput(
+            f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it, "
+            "and makes a store of it"
+        )
     if as_json:
         output.data(wire.report(report))
     else:
         output.lines(text.report(report, output.paint))
     if not report.ok:
         ctx.exit(1)
+
+
+def _is_export(file: Path) -> bool:
+    """Whether it begins as `recollect export` writes."""
+    try:
+        with file.open("rb") as lines:
+            archive.read_header(lines.readline(LONGEST_HEADER).decode())
+    except (OSError, ValueError):
+        return False
+    return True

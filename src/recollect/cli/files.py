@@ -1,15 +1,12 @@
 """Files that commands write: whole under their name, or not there."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.errors import Conflict, InvalidInput, RecollectError
-from recollect.files import give_name, unfinished, unmerged
-
-BESIDE = ("-wal", "-shm", "-journal", "-queue")
-"""How the names of the files end that a store has beside it."""
+from recollect.files import COMPANIONS, beside, give_name, unfinished, unmerged
 
 
 @contextmanager
@@ -45,11 +42,7 @@ def _refuse(named: Path, target: Path, store: Path, *, force: bool) -> None:
 
 def _is_of(target: Path, store: Path) -> bool:
     """Whether it is a file of the store, whatever name it has."""
-    return target in _ending(store, BESIDE) or (target.exists() and target.samefile(store))
-
-
-def _ending(path: Path, ends: Iterable[str]) -> list[Path]:
-    return [path.with_name(f"{path.name}{end}") for end in ends]
+    return target in [beside(store, end) for end in COMPANIONS] or (target.exists() and target.samefile(store))
 
 
 def _is_there(target: Path) -> Conflict:

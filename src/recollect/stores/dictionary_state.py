@@ -12,7 +12,7 @@ from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Probe, Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Usage, Use, Vote, tally_votes
+from recollect.model.usage import Usage, Use, Vote, standing, tally_votes
 
 Commit = int
 
@@ -96,8 +96,8 @@ class State:
     def usage(self, id: MemoryId, until: Commit) -> Usage:
         """What had happened to the memory until that commit."""
         uses = [one for one in self.happened if one.memory == id and one.commit <= until]
-        votes = {(v.context, v.by): v for v, commit in self.votes if v.memory == id and commit <= until}
-        helped, misled = tally_votes(list(votes.values()))
+        votes = standing(vote for vote, commit in self.votes if vote.memory == id and commit <= until)
+        helped, misled = tally_votes(votes)
         served = [one.at for one in uses if one.use is Use.SERVED]
         echoed = [one.at for one in uses if one.use is Use.ECHOED]
         return Usage(

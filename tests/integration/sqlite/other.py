@@ -146,11 +146,16 @@ def ends(path: str, patience: str = "60") -> None:
     until_told()
 
 
-def ends_with_nothing_to_write(path: str) -> None:
-    """Write what is written at once, and end when told."""
+KEPT: list[Writer] = []
+"""What lives until the interpreter ends, as in a script."""
+
+
+def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
+    """Write what is written at once, and end when told; the writer is gone by then, or kept."""
     _complain_aloud()
     writer = Writer(a_database(path))
     writer.write(note("first"))
+    KEPT.extend([writer] if kept else [])
     say("ready")
     until_told()
 

@@ -57,6 +57,13 @@ def test_a_connection_that_writes_is_durable_and_leaves_no_deleted_bytes(path: P
     assert said == {"synchronous": 2, "secure_delete": 1, "foreign_keys": 1}  # 2 is FULL
 
 
+def test_a_statement_has_one_plan_whatever_it_is_given(path: Path) -> None:
+    database = a_database(path)
+    for db in (database.connect(), database.connect_reading()):
+        assert db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)
+        db.close()
+
+
 def test_a_connection_that_reads_cannot_write(path: Path) -> None:
     readers = Readers(a_database(path))
     with pytest.raises(StoreError, match="cannot be written"), readers.reading() as db:
@@ -498,6 +505,25 @@ def test_what_others_moved_into_the_file_after_the_log_was_deleted_is_not_overwr
         assert Other("writes_and_moves_the_log", path).end() == ["moved"]
         delete(path, ("-wal", "-shm"))
     assert notes(a_database(path)) == ["theirs"]
+
+
+def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(path: Path) -> None:
+    database = a_database(path)
+    readers = Readers(database)
+    with a_writer(database) as writer:
+        writer.write(note("first" * PAGE_SIZE))  # on pages of its own
+        before = path.stat().st_mtime_ns
+        with readers.reading() as db:
+            db.execute("SELECT count(*) FROM notes").fetchall()  # holds on to all that comes after
+            writer.write(note("x" * (clerk.CHECKPOINT * PAGE_SIZE)))
+            after = database.turn()
+            after.take()  # behind the checkpoint, which is part of the writer's turn
+            after.leave()
+            after.close()
+        assert path.stat().st_mtime_ns > before  # the first is in the file now, and the second is not
+        delete(path, ["-wal"])
+    readers.close()
+    assert [text[:5] for text in notes(a_database(path))] == ["first", "xxxxx"]
 
 
 def delete(path: Path, endings: Sequence[str]) -> None:

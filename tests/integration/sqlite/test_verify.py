@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect.model.encoder import Encoder
 from recollect.model.report import Report
+from recollect.stores.sqlite import checking
 from recollect.wiring import verify
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
@@ -123,6 +124,15 @@ def test_a_log_that_says_nothing_new_leaves_a_backup_as_sealed_as_it_was(backup:
     beside(backup, "-wal").touch()
     report = verify(backup)
     assert (report.ok, report.sealed) == (True, True)
+
+
+def test_every_step_of_a_check_is_told(store: Path) -> None:
+    told: list[tuple[int, int]] = []
+    assert verify(store, progress=lambda done, total: told.append((done, total))).ok
+    assert told == [(step, told[0][1]) for step in range(1, told[0][1] + 1)]
+    assert len(told) == len(checking.CHECKS) + 3
+    with pytest.raises(recollect.FieldError, match="progress"):
+        verify(store, progress=7)  # type: ignore[arg-type]
 
 
 def test_a_log_of_another_store_is_told(backup: Path, tmp_path: Path) -> None:

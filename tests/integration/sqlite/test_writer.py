@@ -223,10 +223,12 @@ def test_an_interrupted_caller_takes_its_change_back(database: Database, writer:
         wait_until(lambda: len(writer._waiting) == 1)
         signal.pthread_kill(main, signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background inherits another
     with ThreadPoolExecutor(1) as pool:
         pool.submit(interrupt)
         with pytest.raises(KeyboardInterrupt):
             writer.write(note("never"))
+    signal.signal(signal.SIGINT, before)
     other.tell()
     assert other.end() == ["left"]
     writer.write(note("later"))
@@ -404,10 +406,11 @@ def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(dat
     assert sorted(notes(database)) == ["first", "second"]
 
 
+@pytest.mark.parametrize("kept", ["", "kept"])
 def test_the_file_of_a_process_that_closed_nothing_is_a_whole_store_when_it_ended(
-    database: Database, tmp_path: Path
+    database: Database, tmp_path: Path, kept: str
 ) -> None:
-    other = Other("ends_with_nothing_to_write", database.path)
+    other = Other("ends_with_nothing_to_write", database.path, kept)
     assert other.hear() == "ready"
     assert log_of(database).stat().st_size
     other.tell()

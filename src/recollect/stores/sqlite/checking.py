@@ -36,9 +36,13 @@ Problems = Iterator[str]
 _COMMENT = re.compile("--[^\n]*")
 
 
-def problems(db: apsw.Connection) -> list[str]:
-    """All that is wrong with the rows of the store that the connection sees."""
-    return [problem for check in CHECKS for problem in _told(check, db)]
+def problems(db: apsw.Connection, told: Callable[[], object]) -> list[str]:
+    """All that is wrong with the rows of the store that the connection sees; `told` is called after each check."""
+    found: list[str] = []
+    for check in CHECKS:
+        found += _told(check, db)
+        told()
+    return found
 
 
 def _told(check: Callable[[apsw.Connection], Problems], db: apsw.Connection) -> Problems:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import apsw
 
 from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
-from recollect.files import sweep
+from recollect.files import beside, sweep
 from recollect.heirs import tell_children
 from recollect.model.limits import IN_MEMORY
 from recollect.stores.migrate import Migration, migrate, migrations, mismatch
@@ -137,7 +137,7 @@ class Database:
             return
         if stamp(self.path) != self._stamp:
             raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
-        if any(descriptors.size(_beside(self.path, log)) for log in ("-wal", "-journal")):
+        if any(descriptors.size(beside(self.path, log)) for log in ("-wal", "-journal")):
             remedy = "let somebody open and close it who may write to it, or read a backup of it"
             raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
 
@@ -287,7 +287,7 @@ def _may_only_be_read(path: Path) -> bool:
     """Whether the file is there, but cannot be written, or its log cannot be kept beside it and is not there yet."""
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
-    has_log = os.access(path.parent, os.W_OK | os.X_OK) or _beside(path, "-wal").exists()
+    has_log = os.access(path.parent, os.W_OK | os.X_OK) or beside(path, "-wal").exists()
     return not (has_log and os.access(path, os.W_OK))
 
 
@@ -302,10 +302,6 @@ def _refuse_second_name(path: Path, patience: float) -> None:
                 f"one of the names (`find . -samefile {path.name}` finds them), or make a copy"
             )
         time.sleep(0.01)
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
 
 
 def _with_log(db: apsw.Connection, patience: float) -> str:

@@ -15,9 +15,10 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from recollect.errors import StoreError
+from recollect.files import COMPANIONS, beside
 from recollect.heirs import Lock
 
-COMPANIONS = ("", "-wal", "-shm", "-queue", "-journal")
+_ENDINGS = ("", *COMPANIONS)
 """What the files of a store are called, after its path."""
 
 BLOCK = 4 * 1024**2
@@ -75,7 +76,7 @@ class _Descriptors:
 
     def _close_unused(self) -> None:
         stores = [self._store_of(db) for db in apsw.connections()]
-        in_use = None if None in stores else {f"{store}{ending}" for store in stores for ending in COMPANIONS}
+        in_use = None if None in stores else {f"{store}{ending}" for store in stores for ending in _ENDINGS}
         for file, (descriptor, path) in list(self._open.items()):
             deleted = os.fstat(descriptor).st_nlink == 0  # nobody can open it any more, so no lock is lost
             if deleted or (in_use is not None and path not in in_use):
@@ -106,7 +107,7 @@ _DESCRIPTORS = _Descriptors()
 
 def files_of(path: Path) -> list[Path]:
     """The files of a store that are there."""
-    candidates = [path.with_name(path.name + ending) for ending in COMPANIONS]
+    candidates = [beside(path, ending) for ending in _ENDINGS]
     return [one for one in candidates if one.exists()]
 
 

@@ -22,6 +22,9 @@ from recollect.stores.sqlite.view import View
 Key = tuple[int, int, bool]
 """Which shelf: the scope's number, the encoder's, and whether only what the scope shares is on it."""
 
+MOST_VIEWS = 16
+"""How many scopes have their columns joined at a time, beside the shelves that these are of."""
+
 
 class Library:
     """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it.
@@ -68,7 +71,7 @@ class Library:
                 return known
             view = View(shelves)
             self._views[scope, encoder] = view
-            while len(self._views) > 16:
+            while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return view
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.files import sweep
+from recollect.files import beside, sweep
 from recollect.model.erasure import Search
 from recollect.stores.sqlite import descriptors
 from recollect.stores.sqlite.sql import SQL
@@ -155,7 +155,7 @@ def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> 
     except apsw.BusyError:
         return None
     try:
-        return None if descriptors.size(path.with_name(f"{path.name}-wal")) else search(path, db, pieces)
+        return None if descriptors.size(beside(path, "-wal")) else search(path, db, pieces)
     finally:
         db.execute("ROLLBACK")
 

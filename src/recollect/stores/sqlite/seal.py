@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from recollect.errors import StoreError
+from recollect.files import beside
 from recollect.stores.sqlite import descriptors
 
 MARK = b"recollect sealed"
@@ -50,7 +51,7 @@ def take_off(path: Path) -> None:
 
 def refuse_with_log(path: Path) -> None:
     """What another store left beside a sealed file is not taken for a part of it."""
-    for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")):
+    for log in (beside(path, "-wal"), beside(path, "-journal")):
         if descriptors.size(log) and is_there(path):  # in this order: a seal is taken off before there is a log
             raise StoreError(
                 f"{path} is a backup, and {log.name} beside it is of the store that was there before and would undo "

@@ -1,5 +1,6 @@
 """The statements of the SQLite store, with what many of them have in common filled in once."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -42,6 +43,11 @@ def inside(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
         return {"path": None, "first": "", "beyond": _BEYOND_ALL}
     path = str(scope)
     return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
+
+
+def seen(scope: Scope, **given: object) -> dict[str, object]:
+    """The parameters that say whose memories may be seen, and others."""
+    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
 
 
 def all_rows(db: apsw.Connection, name: str, **given: Any) -> list[Row]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from recollect.evidence import analysis
+from recollect.files import beside
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
@@ -84,7 +85,7 @@ def glance(path: Path) -> Glance:
     name = os.fspath(path)
     database = Database(name, path.resolve())
     database.refuse_if_written()
-    logged = descriptors.size(Path(f"{database.path}-wal")) > 0
+    logged = descriptors.size(beside(path.resolve(), "-wal")) > 0
     with forks.inside(), translated(name), closing(database.connect_reading()) as db:
         if logged:  # by a process that uses it or died: closing would move that into the file
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -32,7 +32,7 @@ from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.library import Library
 from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.remains import scrub
-from recollect.stores.sqlite.sql import all_rows, one_row, the_row
+from recollect.stores.sqlite.sql import all_rows, one_row, seen, the_row
 from recollect.stores.sqlite.stats import count, present_model
 from recollect.stores.sqlite.view import View
 from recollect.stores.sqlite.writer import Writer
@@ -90,20 +90,20 @@ class SqliteStore:
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
         with self._readers.reading() as db:
             if known_at is None:
-                found = [one_row(db, "memory_by_id", **_seen(scope, id=id)) for id in ids]
+                found = [one_row(db, "memory_by_id", **seen(scope, id=id)) for id in ids]
             else:
                 (commit,) = the_row(db, "commit_known_at", at=rows.micros(known_at))
-                found = [one_row(db, "memory_known_at", **_seen(scope, id=id, commit=commit)) for id in ids]
+                found = [one_row(db, "memory_known_at", **seen(scope, id=id, commit=commit)) for id in ids]
         return [rows.memory(row) for row in found if row is not None]
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
         with self._readers.reading() as db:
-            found = [one_row(db, "usage_of", **_seen(scope, id=id)) for id in ids]
+            found = [one_row(db, "usage_of", **seen(scope, id=id)) for id in ids]
         return [UNUSED if row is None else rows.usage(row) for row in found]
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
         with self._readers.reading() as db:
-            present = one_row(db, "memory_by_id", **_seen(scope, id=id))
+            present = one_row(db, "memory_by_id", **seen(scope, id=id))
             former = all_rows(db, "history", id=id) if present else []
         versions = [rows.memory(row) for row in (*former, present)] if present else []
         return [one for one in versions if one.scope == scope or one.shared]
@@ -195,11 +195,6 @@ def _until_read(opened: ExitStack, items: Iterator[Item]) -> Iterator[Item]:
     """The items; what they are read from is let go of at their end."""
     with opened:
         yield from items
-
-
-def _seen(scope: Scope, **given: object) -> dict[str, object]:
-    """The parameters that say whose memories may be seen."""
-    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
 
 
 def _encoder_number(db: apsw.Connection, wanted: Encoder | None) -> int:

@@ -5,23 +5,25 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import apsw
 import numpy as np
 
 from recollect.errors import NotFound, StoreError, show
-from recollect.files import unfinished
+from recollect.files import beside, unfinished
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory
 from recollect.model.probe import Vector
 from recollect.model.report import Report
+from recollect.ports import Progress
 from recollect.stores.sqlite import checking, descriptors, rows, seal
 from recollect.stores.sqlite.backup import copy
 from recollect.stores.sqlite.connection import BUSY, Database
 from recollect.stores.sqlite.seal import Seal, seal_of
 from recollect.stores.sqlite.sql import one_row
-from recollect.stores.sqlite.stats import count
+from recollect.stores.sqlite.stats import count as stats_of
 from recollect.stores.sqlite.translation import translated
 
 
@@ -37,8 +39,11 @@ class Known:
 Recall = Callable[[Path, Known], list[str]]
 """Tries a recall from a store; says what went wrong."""
 
+Tell = Callable[[], None]
+"""Tells that a step is done."""
 
-def verify(path: Path, recall: Recall) -> Report:
+
+def verify(path: Path, recall: Recall, progress: Progress) -> Report:
     """Restore the file in a temporary place, look at every row, try a recall; tell all that is wrong."""
     if path.is_dir():
         raise StoreError(f"{show(str(path))} is a folder; name the file of a store or a backup")
@@ -46,23 +51,32 @@ def verify(path: Path, recall: Recall) -> Report:
         raise NotFound(f"there is no file {show(str(path))}")
     if not os.access(path, os.R_OK):
         raise StoreError(f"{show(str(path))} cannot be read: permission denied")
+    done, steps = count(1), 3 + len(checking.CHECKS)
+
+    def tell() -> None:
+        progress(next(done), steps)
+
     report = _looked_at(path)
+    tell()
     try:
         with unfinished(Path(tempfile.gettempdir())) as folder:
-            return _restored(report, path, folder / "restored.db", recall)
+            report = _restored(report, path, folder / "restored.db", recall, tell)
     except OSError as error:
         remedy = "make room in the temporary folder, or have TMPDIR name another one"
         raise StoreError(f"{show(str(path))} cannot be restored to one side ({error.strerror}); {remedy}") from error
+    tell()
+    return report
 
 
-def _restored(report: Report, path: Path, restored: Path, recall: Recall) -> Report:
+def _restored(report: Report, path: Path, restored: Path, recall: Recall, tell: Tell) -> Report:
     """The report with all that is found by restoring the file and using it as a store."""
     try:
         with translated(path.name):
             if not report.bytes:
                 raise StoreError("the file is empty")
             _restore(path, restored)
-            report, known = _examined(report, restored)
+            tell()
+            report, known = _examined(report, restored, tell)
         return _recalled(report, restored, known, recall)
     except checking.UNREADABLE as error:
         return _with(report, [f"it cannot be used as a store: {_seen(error, restored, path)}"])
@@ -84,7 +98,7 @@ def _looked_at(path: Path) -> Report:
 
 def _holding_more(path: Path) -> Path | None:
     """The file beside it that SQLite would read the file together with, as it has something that the file has not."""
-    log, journal = _beside(path)
+    log, journal = _logs(path)
     if descriptors.size(journal):
         return journal
     if not log.exists():
@@ -110,7 +124,7 @@ def _restore(path: Path, restored: Path) -> None:
 
     What another store left beside a sealed file keeps it from being opened; without that, it is whole.
     """
-    log, journal = _beside(path)
+    log, journal = _logs(path)
     foreign = seal.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
     if log.exists() and not descriptors.size(journal) and not foreign:  # others may have it open
         with closing(_opened(path)) as source:
@@ -118,7 +132,7 @@ def _restore(path: Path, restored: Path) -> None:
         return
     copies = [(path, restored)]
     if not foreign:
-        copies += zip((log, journal), _beside(restored), strict=True)
+        copies += zip((log, journal), _logs(restored), strict=True)
     for part, into in copies:
         if part.exists():
             with into.open("wb") as file:
@@ -133,18 +147,18 @@ def _opened(path: Path) -> apsw.Connection:
     return db
 
 
-def _beside(path: Path) -> tuple[Path, Path]:
+def _logs(path: Path) -> tuple[Path, Path]:
     """Where a log of the file would be, and a journal."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")
+    return beside(path, "-wal"), beside(path, "-journal")
 
 
-def _examined(report: Report, restored: Path) -> tuple[Report, Known | None]:
+def _examined(report: Report, restored: Path, tell: Tell) -> tuple[Report, Known | None]:
     """The report with what is in the restored store and what is wrong with its rows, and a memory to recall."""
     db = Database.open(restored).connect_reading()
     try:
-        found = _with(report, checking.problems(db))
+        found = _with(report, checking.problems(db, tell))
         try:
-            stats = count(db, None, below=True, size=report.bytes)
+            stats = stats_of(db, None, below=True, size=report.bytes)
             known = _known(db)
         except checking.UNREADABLE as error:
             return _with(found, [f"its memories cannot be counted: {error}"]), None

@@ -29,7 +29,8 @@ from recollect.stores.refusals import (
 )
 from recollect.stores.sqlite import erasing, rows
 from recollect.stores.sqlite.archive import Loading
-from recollect.stores.sqlite.sql import SQL, all_rows
+from recollect.stores.sqlite.sql import SQL, all_rows, one_row, seen, the_row
+from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.twins import refuse_second
 
 
@@ -44,7 +45,7 @@ class SqliteWriting:
         self._begun = False
         self._scopes: dict[Scope, int] = {}
         self._changed: set[int] = set()
-        self._known_encoder: tuple[int, Encoder] | None = None
+        self._model: tuple[int, Encoder | None] | None = None
 
     @property
     def at(self) -> datetime:
@@ -189,7 +190,9 @@ class SqliteWriting:
     def _content(self, memory: Memory, hash: str, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
         counts = analysis.counts(memory.searched_text)
-        row = self._one(
+        content: int
+        (content,) = the_row(
+            self._db,
             "add_content",
             title=memory.title,
             text=memory.text,
@@ -197,7 +200,6 @@ class SqliteWriting:
             terms=postings.encode(counts),
             analyser=analysis.VERSION,
         )
-        content: int = (row or (0,))[0]
         if vector is not None:
             number, encoder = self._encoder()
             refuse_strange_vector(vector, encoder)
@@ -206,21 +208,19 @@ class SqliteWriting:
 
     def _encoder(self) -> tuple[int, Encoder | None]:
         """The present model and its number; once there is one, it stays for the transaction."""
-        if self._known_encoder is None and (row := self._one("present_encoder")) is not None:
-            self._known_encoder = row[0], Encoder(row[1], row[2])
-        return self._known_encoder or (0, None)
+        if self._model is None or self._model[1] is None:
+            self._model = present_model(self._db)
+        return self._model
 
     def _scope(self, scope: Scope) -> int:
         if scope not in self._scopes:
             self._begin()
-            row = self._one("add_scope", path=str(scope))
-            self._scopes[scope] = (row or (0,))[0]
+            (self._scopes[scope],) = the_row(self._db, "add_scope", path=str(scope))
         return self._scopes[scope]
 
     def _places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
         """The numbers of those memories that the scope may see, with the numbers of the scopes they are in."""
-        whose = {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors])}
-        found = [self._one("place", id=id, **whose) for id in ids]
+        found = [self._one("place", **seen(scope, id=id)) for id in ids]
         return [(row[0], row[1]) for row in found if row is not None]
 
     def _memory(self, statement: str, /, **given: object) -> Memory | None:
@@ -228,7 +228,7 @@ class SqliteWriting:
         return None if row is None else rows.memory(row)
 
     def _one(self, statement: str, /, **given: object) -> rows.Row | None:
-        return next(iter(self._db.execute(SQL[statement], given)), None)
+        return one_row(self._db, statement, **given)
 
     def _run(self, statement: str, /, **given: object) -> None:
         self._begin()
