@@ -211,8 +211,15 @@ def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
         scores = matrix @ vectors[0]
         np.argpartition(scores, -10)[-10:]
 
+    def beside_bare(what: str, act: Callable[[], object], times: int = rounds) -> None:
+        """Both in turn, since neighbours disturb both alike."""
+        bare_costs, costs = [], []
+        for _ in range(times):
+            bare_costs += timed(bare, 1)
+            costs += timed(act, 1)
+        line(what, costs, statistics.median(bare_costs))
+
     timed(bare, 5)
-    cost = statistics.median(timed(bare, rounds))
     given = Given(dimensions)
     engine = recollect.open(path, embedder=given, clock=lambda: AT)
     turn = iter(range(10**9))
@@ -223,31 +230,24 @@ def measure(path: Path, matrix: NDArray[np.float32], rounds: int) -> None:
         engine.search(questions[place], scope=SCOPE, profile=profile, limit=limit)
 
     line(f"first search after opening, {len(matrix):,} memories", timed(lambda: ask("default", 10), 1))
-    line("bare: matrix @ vector, argpartition", timed(bare, rounds), cost)
+    line("bare: matrix @ vector, argpartition", timed(bare, rounds))
     for profile in ("five-signal", "three-signal", "salience-hybrid", "default"):
-        timed(lambda profile=profile: ask(profile, 10), 3)  # type: ignore[misc]
-        line(f"search, {profile}, best 10", timed(lambda profile=profile: ask(profile, 10), rounds), cost)  # type: ignore[misc]
-    line("search, default, best 200", timed(lambda: ask("default", 200), rounds), cost)
+        timed(partial(ask, profile, 10), 3)
+        beside_bare(f"search, {profile}, best 10", partial(ask, profile, 10))
+    beside_bare("search, default, best 200", partial(ask, "default", 200))
 
     def context() -> None:
         place = next(turn) % 64
         given.next = vectors[place : place + 1]
         engine.recall(questions[place], scope=SCOPE, tokens=1200)
 
-    line("recall, default, 1,200 tokens", timed(context, rounds), cost)
-    line("bare again", timed(bare, rounds), cost)
-
-    def written_to() -> None:
+    beside_bare("recall, default, 1,200 tokens", context)
+    bare_costs, costs = [], []
+    for _ in range(11):
         engine.remember(f"news {next(turn)}", scope=SCOPE, vector=[1.0] * dimensions)
-
-    def after_a_write() -> list[float]:
-        spent = []
-        for _ in range(11):
-            written_to()
-            spent += timed(lambda: ask("default", 10), 1)
-        return spent
-
-    line("search just after a write", after_a_write(), cost)
+        costs += timed(partial(ask, "default", 10), 1)
+        bare_costs += timed(bare, 1)
+    line("search just after a write", costs, statistics.median(bare_costs))
     engine.close()
 
 
