@@ -200,7 +200,7 @@ def test_why_is_asked_like_a_recall_with_its_kinds_and_moments(shell: Shell) -> 
     assert shell.json(*asked, "--kind", "fact", "--kind", "preference")["fate"] == {"step": "ranked", "place": 1}
     assert shell.json(*asked, "--kind", "fact")["fate"]["barrier"] == "kind"
     assert shell(*asked, "--kind", "fact").stdout == "seat is not recalled: only other kinds were asked for\n"
-    shell(*asked, "--known-at", "2025-01-01T00Z", code=3)
+    assert shell(*asked, "--known-at", "2025-01-01T00Z").stdout == "seat is not recalled: it was not known yet\n"
 
 
 def test_nothing_to_recall_is_no_text_and_no_failure(shell: Shell) -> None:

@@ -92,7 +92,7 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["remember", "x", *ANA, "--tag", " "], "field '--tag': ' ' is empty or padded"),
         (
             ["remember", "x", *ANA, "--valid-from", "2025-01-02", "--valid-until", "2025-01-01"],
-            "field '--valid-until': 2025-01-01T00:00:00+00:00 is before 2025-01-02T00:00:00+00:00, from when it holds",
+            "field '--valid-until': 2025-01-01T00:00:00+00:00 is not after 2025-01-02T00:00:00+00:00, from when",
         ),
         (["remember", "x", *ANA, "--importance", "nan"], "field '--importance': nan is not a finite number"),
         (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
@@ -123,6 +123,13 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["list", *ANA, "--status", "actve"], "field '--status': 'actve' is no status; did you mean 'active'?"),
         (["revise", "a", "x", *ANA, "--kind", "idea"], "'idea' is no kind"),
         (["revise", "a", " ", *ANA], "is blank"),
+        (
+            ["remember", "Ana", "likes", "tea", *ANA],
+            "Got unexpected extra arguments (likes tea); put TEXT in quotes if it has blanks.",
+        ),
+        (["search", "window", "seats", *ANA], "(seats); put QUERY in quotes"),
+        (["recall", "window", "seats", *ANA], "(seats); put QUERY in quotes"),
+        (["why", "a", "window", "seats", *ANA], "(seats); put QUERY in quotes"),
     ],
 )
 def test_wrong_input_is_refused_with_exit_code_2(arguments: list[str], complaint: str, shell: Shell) -> None:
@@ -168,6 +175,25 @@ def test_standard_input_that_cannot_be_read_is_refused(shell: Shell) -> None:
 def test_what_is_not_there_has_exit_code_3(arguments: list[str], complaint: str, shell: Shell) -> None:
     shell("remember", "something", *ANA, "--id", "a")
     assert complaint in shell(*arguments, code=3).stderr
+
+
+def test_an_embedder_that_the_environment_names_wrongly_is_told_with_its_variable(shell: Shell) -> None:
+    shell("remember", "something", *ANA)
+    outcome = shell("list", *ANA, code=2, RECOLLECT_EMBEDDER="hashing-64")
+    assert "the vectors of this store are of hashing-256" in outcome.stderr
+    assert outcome.stderr.endswith("; RECOLLECT_EMBEDDER names one here: unset it\n")
+
+
+def test_an_export_is_not_verified_as_a_store(shell: Shell, tmp_path: Path) -> None:
+    shell("remember", "something", *ANA)
+    target = tmp_path / "agent.jsonl"
+    shell("export", str(target))
+    outcome = shell("verify", str(target), code=2)
+    assert f"'{target}' is an export, not a store; `recollect --db NEW import FILE` checks it" in outcome.stderr
+    assert outcome.stdout == ""
+    for content in (b"\xff", b"{}", b"", b"{"):
+        target.write_bytes(content)
+        assert "problem" in shell("verify", str(target), code=1).stdout
 
 
 def test_a_conflict_has_exit_code_1(shell: Shell) -> None:

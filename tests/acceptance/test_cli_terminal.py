@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import recollect
 from recollect.cli.main import SECTIONS, cli
 from recollect.model.stats import MOST_SCOPES
+from recollect.providers.choose import PROVIDERS
 
 from .shell import Shell
 
@@ -59,6 +60,32 @@ def test_who_asks_in_an_empty_scope_is_told_at_a_terminal_which_scopes_there_are
     assert [json.loads(line) for line in filled.process(*command, "--scope", "elsewhere", "--json").stdout.splitlines()]
 
 
+@pytest.mark.parametrize("command", [("stats",), ("export",)], ids=lambda c: c[0])
+def test_who_counts_or_exports_an_empty_part_is_told_at_a_terminal_which_scopes_there_are(
+    command: tuple[str, ...], filled: Shell
+) -> None:
+    near = filled.terminal(*command, "--scope", "acme/anna", NO_COLOR="1")
+    assert near.endswith("acme/anna has no memories; did you mean 'acme/ana'?\n")
+    for scope in ([], ["--scope", "acme"], ANA):
+        assert "has no memories" not in filled.terminal(*command, *scope)
+    assert "has no memories" not in filled.process(*command, "--scope", "elsewhere").stderr
+
+
+def test_an_export_of_nothing_to_a_file_says_so_too(filled: Shell) -> None:
+    target = filled.store.with_name("anna.jsonl")
+    seen = filled.terminal("export", str(target), "--scope", "acme/anna", NO_COLOR="1")
+    assert "exported 0 memories and 0 contexts\nacme/anna has no memories; did you mean 'acme/ana'?\n" in seen
+
+
+def test_who_would_erase_an_empty_scope_is_told_which_there_are_before_the_question(filled: Shell) -> None:
+    wrong = ("erase", "--everything", "--scope", "acme/anna")
+    seen = filled.talk({"Erase for good": lambda: "n"}, *wrong, code=1, environment={"NO_COLOR": "1"})
+    assert seen.startswith("acme/anna has no memories; did you mean 'acme/ana'?\nErase for good")
+    assert "did you mean 'acme/ana'?" in filled.talk({}, *wrong, "--yes", code=3)
+    assert "has no memories" not in filled.process(*wrong, "--yes", code=3).stderr
+    assert "has no memories" not in filled.terminal("erase", "--everything", *ANA, "--yes")
+
+
 def test_of_many_scopes_the_largest_are_named(filled: Shell) -> None:
     with recollect.open(filled.store, embedder="hashing") as engine:
         engine.remember_all([{"text": "a note", "scope": f"team-{number:02}"} for number in range(MOST_SCOPES + 2)])
@@ -91,6 +118,25 @@ def test_the_order_of_a_list_is_told_in_its_help() -> None:
     assert "sorted by id" in CliRunner().invoke(cli, ["list", "--help"], terminal_width=80).output
 
 
+def test_help_says_how_to_have_a_shell_complete() -> None:
+    shown = CliRunner().invoke(cli, ["--help"], terminal_width=80).output
+    assert shown.endswith('\n  eval "$(_RECOLLECT_COMPLETE=bash_source recollect)"\n')
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["search", "recall", "brief"])
+def test_an_explanation_at_a_terminal_cuts_a_long_text_and_one_in_a_pipe_does_not(command: str, shell: Shell) -> None:
+    long = "window seats " * 30
+    shell("remember", long, *ANA, "--id", "seat")
+    question = [] if command == "brief" else ["window seats"]
+    asked = (command, *question, *ANA, "--explain")
+    shown = shell.terminal(*asked, COLUMNS="90", NO_COLOR="1")
+    (heading,) = [line for line in shown.splitlines() if line.startswith("  1. ")]
+    assert len(heading) <= 90
+    assert heading.endswith("…")
+    assert f"seat  {long.strip()}\n" in shell.process(*asked).stdout
+
+
 def test_help_loads_nothing_heavy() -> None:
     script = "import sys; sys.argv = ['recollect', '--help']\nfrom recollect.cli.main import cli\n"
     script += "try:\n    cli()\nfinally:\n    print(*sys.modules)"
@@ -105,9 +151,13 @@ def test_help_loads_nothing_heavy() -> None:
         ("recollect search --profile sal", {"salience", "salience-hybrid"}),
         ("recollect remember --kind pr", {"preference", "procedure", "profile"}),
         ("recollect recall --as", {"--as-of"}),
+        ("recollect rank --profile sal", {"salience", "salience-hybrid"}),
+        ("recollect profiles show sal", {"salience", "salience-hybrid"}),
+        ("recollect admin re-embed --embedder ", set(PROVIDERS)),
+        ("recollect admin re-embed --embedder w", {"wordllama"}),
     ],
 )
-def test_a_shell_completes_commands_options_profiles_and_kinds(words: str, offered: set[str]) -> None:
+def test_a_shell_completes_commands_options_profiles_kinds_and_embedders(words: str, offered: set[str]) -> None:
     told = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     script = "from recollect.cli.main import cli; cli(prog_name='recollect')"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **told})

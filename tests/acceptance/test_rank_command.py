@@ -194,6 +194,17 @@ def test_a_hostile_line_is_refused_with_exit_code_2_and_no_traceback(line: bytes
     assert "Traceback" not in done.stderr.decode()
 
 
+def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() -> None:
+    def ranked(at: str, created: str) -> subprocess.CompletedProcess[bytes]:
+        line = json.dumps({"id": "a", "similarity": 1, "created_at": created})
+        return recollect("rank", "--at", at, stdin=line.encode())
+
+    day = ranked("2026-01-01", "2025-12-01T00:00:00Z")
+    assert day.returncode == 0
+    assert day.stdout == ranked("2026-01-01T00:00:00+00:00", "2025-12-01T00:00:00Z").stdout
+    assert "has no time zone" in ranked("2026-01-01", "2025-12-01").stderr.decode()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [

@@ -8,6 +8,13 @@ from recollect.cli.bars import bars
 from recollect.cli.place import Place, place
 from recollect.render import reembedding
 
+EMBEDDERS = ("minilm", "wordllama", "hashing")
+"""What a shell offers to go over to."""
+
+
+def _embedders(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in EMBEDDERS if name.startswith(incomplete)]
+
 
 @click.group(short_help="Change a whole store.")
 def admin() -> None:
@@ -19,6 +26,7 @@ def admin() -> None:
     "--embedder",
     metavar="NAME",
     required=True,
+    shell_complete=_embedders,
     help="The embedder to go over to: a name, or https://host/v1#model.",
 )
 @options.as_json

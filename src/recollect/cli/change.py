@@ -12,7 +12,7 @@ from recollect.model.scope import Scope
 memory_id = click.argument("id")
 
 
-@click.command(short_help="Give a memory a new text.")
+@click.command(short_help="Give a memory a new text.", cls=options.Texted)
 @memory_id
 @click.argument("text")
 @options.scope

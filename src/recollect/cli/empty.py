@@ -35,9 +35,12 @@ def told(
     )
 
 
-def told_scope(engine: Engine, scope: Scope) -> list[str]:
-    """What to tell at a terminal about a scope without memories, and which scopes have some; nothing if it has any."""
-    if not sys.stderr.isatty() or engine.stats(scope=scope, below=False).memories:
+def told_scope(engine: Engine, scope: Scope, *, below: bool = False) -> list[str]:
+    """What to tell at a terminal about a scope without memories, and which scopes have some; nothing if it has any.
+
+    With `below`, those of the scopes below count as its own.
+    """
+    if not sys.stderr.isatty() or engine.stats(scope=scope, below=below).memories:
         return []
     stats = engine.stats()
     if not stats.memories:

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.engine.engine import Engine
 from recollect.model.erasure import Erasure
@@ -53,6 +53,8 @@ def erase(
     if not yes and not _can_ask():
         raise click.UsageError("Nobody is there to be asked whether to erase for good; say --yes if that is meant.")
     with place.there() as engine:
+        for hint in [] if id is not None else empty.told_scope(engine, scope):
+            output.talk(hint)
         if not yes:
             click.confirm(_question(engine, scope, id, source), abort=True, err=True)
         erasure = engine.erase(scope=scope, id=id, source=source, everything=everything)

@@ -67,6 +67,12 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
 }
 """What people type who are used to other programs, and what does it here."""
 
+COMPLETION = """\b
+To have bash complete commands, options and names (zsh and fish likewise):
+eval "$(_RECOLLECT_COMPLETE=bash_source recollect)"
+"""
+"""What `--help` ends with."""
+
 
 def exit_code(error: RecollectError) -> int:
     """What a shell learns of the error."""
@@ -121,7 +127,7 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION)
 @click.option(
     "--db",
     "target",

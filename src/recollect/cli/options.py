@@ -24,6 +24,19 @@ STDIN = "-"
 """What is typed in place of a text that comes from standard input."""
 
 
+class Texted(click.Command):
+    """A command whose last argument is a text: more words than one are told to be put in quotes."""
+
+    allow_extra_args = True  # they are refused here, with the remedy
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
+            ctx.fail(f"Got unexpected extra arguments ({' '.join(rest)}); put {name} in quotes if it has blanks.")
+        return rest
+
+
 def moment(name: str, help: str) -> Callable[[F], F]:
     """An option that is a moment, with its offset, or a day."""
     return click.option(name, metavar="ISO", callback=_moment, help=help)
@@ -69,9 +82,14 @@ def profile(default: str) -> Callable[[F], F]:
         "--profile",
         default=default,
         show_default=True,
-        shell_complete=_profiles,
+        shell_complete=profile_names,
         help="A profile's name, or a .toml file.",
     )
+
+
+def profile_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell offers for the name of a profile."""
+    return [CompletionItem(one.name, help=one.about) for one in BUILT_IN.values() if one.name.startswith(incomplete)]
 
 
 def metadata(help: str) -> Callable[[F], F]:
@@ -141,10 +159,6 @@ def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapp
     if not isinstance(found, dict):
         raise FieldError(f'{show(found)} is no JSON object, such as {{"colour": "blue"}}', field=param.opts[0])
     return found
-
-
-def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(one.name, help=one.about) for one in BUILT_IN.values() if one.name.startswith(incomplete)]
 
 
 scope = click.option("--scope", metavar="SCOPE", callback=_scope, help="Whose memory, as acme/ana.  [required]")

@@ -55,10 +55,15 @@ def lines(shown: Iterable[str]) -> None:
 
 def rows(table: Table) -> None:
     """A table on a terminal, fields between tabs in a pipe or a file."""
-    if sys.stdout.isatty() or _staged():
-        lines(aligned(table, min(shutil.get_terminal_size((USUAL, 24)).columns, WIDEST), paint))
-    else:
-        lines(separated(table))
+    room = width()
+    lines(separated(table) if room is None else aligned(table, room, paint))
+
+
+def width() -> int | None:
+    """How wide what people see may be; `None` in a pipe or a file, where nothing is cut."""
+    if not sys.stdout.isatty() and not _staged():
+        return None
+    return min(shutil.get_terminal_size((USUAL, 24)).columns, WIDEST)
 
 
 def talk(line: str) -> None:

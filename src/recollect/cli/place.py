@@ -9,11 +9,13 @@ import click
 
 from recollect import config, wiring
 from recollect.engine.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import EmbedderMismatch, InvalidInput, NotFound
 from recollect.model.encoder import Encoder
 from recollect.model.limits import IN_MEMORY
 
 DEFAULT = "recollect.db"
+EMBEDDER = f"{config.PREFIX}EMBEDDER"
+"""The variable that names an embedder: a command has no option that does."""
 
 Open = Callable[[str], AbstractContextManager[Engine]]
 
@@ -39,9 +41,15 @@ class Place:
         """The engine of the store, which is made if it is not there: with this model, if it is to be had here."""
         if not self.target:
             raise InvalidInput("--db is empty; name a file, as --db agent.db")
-        if encoder is None or config.settings().embedder is not None or not wiring.can_embed(encoder):
+        named = config.settings().embedder is not None
+        if encoder is not None and not named and wiring.can_embed(encoder):
+            return wiring.open(self.target, embedder=encoder.name)
+        try:
             return self.opened_by(self.target)
-        return wiring.open(self.target, embedder=encoder.name)
+        except EmbedderMismatch as error:
+            if not named:
+                raise
+            raise EmbedderMismatch(f"{error}; {EMBEDDER} names one here: unset it") from error
 
     @property
     def exists(self) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from recollect import config
-from recollect.cli import output
+from recollect.cli import options, output
 from recollect.ranking.parse import describe
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.render import text
@@ -33,7 +33,7 @@ def listing(as_json: bool) -> None:
 
 
 @profiles.command()
-@click.argument("name")
+@click.argument("name", shell_complete=options.profile_names)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every option spelled out.")
 def show(name: str, as_json: bool) -> None:
     """Print the built-in profile NAME as written, ready to copy and change."""

@@ -8,19 +8,19 @@ from typing import Any, BinaryIO
 import click
 
 from recollect import config
-from recollect.cli import output
+from recollect.cli import options, output
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.why import why as explain_place
 from recollect.ranking import door
-from recollect.ranking.lines import read_lines, read_moment
+from recollect.ranking.lines import read_lines
 from recollect.render import text, wire
 
 
 @click.command(short_help="Rank candidates from a file or a pipe.")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--profile", default="default", show_default=True, help="A profile's name, or a .toml file.")
-@click.option("--at", metavar="ISO", help="The moment to rank for, with its offset; the present if not given.")
+@options.profile("default")
+@options.moment("--at", "The moment to rank for, as 2026-10-01 (0:00 UTC) or 2026-10-01T09:30Z; else the present.")
 @click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Override a key; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="Keep the best so many.")
 @click.option("--why", metavar="ID", help="Say where this candidate stands or fell, and what would change it.")
@@ -28,7 +28,7 @@ from recollect.render import text, wire
 def rank(
     file: BinaryIO,
     profile: str,
-    at: str | None,
+    at: datetime | None,
     changes: tuple[str, ...],
     limit: int | None,
     why: str | None,
@@ -46,11 +46,11 @@ def rank(
     recollect rank notes.jsonl --set terms.recency.half_life=30d --set min_score=0.2
     """
     chosen = config.profile(profile, _overrides(changes))
-    moment = datetime.now(UTC) if at is None else read_moment("--at", at)
+    moment = datetime.now(UTC) if at is None else at
     candidates = _read(file)
     if why is None:
         ranking = door.rank(candidates, chosen, moment, limit=limit)
-        _print(wire.ranking(ranking) if as_json else text.ranking(ranking))
+        _print(wire.ranking(ranking) if as_json else text.ranking(ranking, width=output.width()))
     else:
         reason = explain_place(why, candidates, chosen, moment, limit=limit)
         _print(wire.why(reason) if as_json else text.why(reason))

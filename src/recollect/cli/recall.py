@@ -21,7 +21,7 @@ depth = click.option(
 )
 
 
-@click.command(short_help="Print what best answers a question, ready for a prompt.")
+@click.command(cls=options.Texted, short_help="Print what best answers a question, ready for a prompt.")
 @click.argument("query")
 @options.asked("default")
 @options.tokens
@@ -68,7 +68,7 @@ def _print(context: Context, hints: Iterable[str], *, explain: bool, as_json: bo
     else:
         click.echo(context.text, nl=False)
         if explain:
-            output.lines(["", *text.context(context, output.paint)])
+            output.lines(["", *text.context(context, output.paint, width=output.width())])
         output.talk(text.handed(context))
     for hint in hints:
         output.talk(hint)

@@ -10,7 +10,7 @@ from recollect.model.draft import read_draft
 from recollect.model.memory import Kind, Provenance
 
 
-@click.command(short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
+@click.command(cls=options.Texted, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
 @click.argument("text")
 @options.scope
 @options.choice(

@@ -9,7 +9,7 @@ from recollect.cli.place import Place, place
 from recollect.render import listing, text, wire
 
 
-@click.command(short_help="List what best matches a question.")
+@click.command(cls=options.Texted, short_help="List what best matches a question.")
 @click.argument("query")
 @options.asked("default")
 @click.option(
@@ -38,7 +38,7 @@ def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool
     if as_json:
         output.data(wire.search(ranking))
     elif explain:
-        output.lines(text.ranking(ranking, output.paint))
+        output.lines(text.ranking(ranking, output.paint, width=output.width()))
     else:
         output.rows(listing.found(ranking))
         output.talk(text.tally(ranking))

@@ -2,7 +2,7 @@
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.model.scope import Scope
 from recollect.render import listing, wire
@@ -19,7 +19,10 @@ def stats(place: Place, scope: Scope | None, as_json: bool) -> None:
     """
     with place.there() as engine:
         stats = engine.stats(scope=scope)
+        hints = [] if scope is None else empty.told_scope(engine, scope, below=True)
     if as_json:
         output.data({"scope": None if scope is None else str(scope), **wire.stats(stats)})
     else:
         output.rows(listing.stats(stats))
+    for hint in hints:
+        output.talk(hint)

@@ -12,7 +12,7 @@ from typing import IO, TextIO
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import empty, options, output
 from recollect.cli.bars import bar
 from recollect.cli.files import whole
 from recollect.cli.place import Place, place
@@ -41,17 +41,17 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     recollect export --scope acme/ana | gzip > ana.jsonl.gz
     """
     with place.there() as engine:
+        hints = [] if scope is None else empty.told_scope(engine, scope, below=True)
         if str(file) == options.STDIN:
             _export(engine, scope, sys.stdout)
             sys.stdout.flush()
-            return
-        with whole(file, store=place.target, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
-            inventory = _export(engine, scope, to)
-            to.flush()
-            os.fsync(to.fileno())
-    if as_json:
-        output.data({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
-    output.talk(text.exported(inventory))
+        else:
+            inventory = _export_to(file, engine, scope, store=place.target, force=force)
+            if as_json:
+                output.data({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
+            output.talk(text.exported(inventory))
+    for hint in hints:
+        output.talk(hint)
 
 
 @click.command("import", short_help="Take in what `recollect export` wrote.")
@@ -78,6 +78,15 @@ def import_(place: Place, file: IO[bytes], as_json: bool) -> None:
         output.data(wire.imported(imported))
     else:
         output.lines(text.imported(imported))
+
+
+def _export_to(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> Inventory:
+    """Write the lines to a file that is there only when it is whole."""
+    with whole(file, store=store, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
+        inventory = _export(engine, scope, to)
+        to.flush()
+        os.fsync(to.fileno())
+    return inventory
 
 
 def _export(engine: Engine, scope: Scope | None, to: TextIO) -> Inventory:

@@ -9,7 +9,7 @@ from recollect.cli.place import Place, place
 from recollect.render import text, wire
 
 
-@click.command(short_help="Say where a memory stands or fell, and what would help.")
+@click.command(cls=options.Texted, short_help="Say where a memory stands or fell, and what would help.")
 @click.argument("id")
 @click.argument("query")
 @options.asked("default")

@@ -52,7 +52,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "kind": partial(named, choices=Kind),
     "tags": limits.several,
     "importance": limits.a_share,
-    "at": limits.a_moment,
+    **dict.fromkeys(("at", "valid_from", "valid_until"), limits.a_moment),
     "vector": limits.a_vector,
 }
 """What is looked at before the memory is there that looks at the rest."""

@@ -32,7 +32,7 @@ def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> 
     then = seen[0] if request.present else as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
     in_the_way = barrier(then, request.at, present=request.present) or _unwanted(then, request)
     if in_the_way is not None:
-        return _barred(seen[0], request, in_the_way)
+        return _barred(then, request, in_the_way)
     ranking = with_pinned(rank_found(found, request, depth), found, request)
     reason = _ranked(found, request, seen[0], depth)
     place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)

@@ -17,7 +17,7 @@ from recollect.model.archive import Content, Imported, Inventory, Item, Saved
 from recollect.model.encoder import Encoder
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.wording import counted
+from recollect.model.wording import counted, not_come_yet
 from recollect.ports import Progress
 
 T = TypeVar("T")
@@ -195,8 +195,7 @@ class _Seen:
         for field, moment in item.moments:
             latest = self._now + limits.MOST_AHEAD if field == "recorded_at" else self._now
             if moment > latest:
-                told = f"{moment.isoformat()} is {moment - self._now} from now; what has not come yet is not known"
-                raise FieldError(told, field=field, line=number)
+                raise FieldError(not_come_yet(moment, self._now), field=field, line=number)
         if isinstance(item, Saved):
             for commit, recorded_at in item.stamps:
                 if self._commits.setdefault(commit, recorded_at) != recorded_at:

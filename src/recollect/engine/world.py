@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import FieldError, ProviderError, show
 from recollect.model import limits
 from recollect.model.encoder import Encoder
+from recollect.model.wording import not_come_yet
 from recollect.packing.tokens import TokenCounter
 from recollect.ports import Embedder, Purpose, Store
 from recollect.ranking.parse import Document, override
@@ -75,7 +76,5 @@ def not_later(field: str, moment: datetime | None, now: datetime) -> datetime:
         return now
     moment = limits.a_moment(field, moment)
     if moment > now:
-        raise FieldError(
-            f"{moment.isoformat()} is {moment - now} from now; what has not come yet is not known", field=field
-        )
+        raise FieldError(not_come_yet(moment, now), field=field)
     return moment

@@ -1,6 +1,7 @@
 """Wording: texts and counts as they are said to people, on one line."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 SHORT = 60
 """How many characters of a text are quoted."""
@@ -31,6 +32,12 @@ def shortened(text: str, most: int = SHORT) -> str:
 def counted(count: int, one: str, several: str | None = None) -> str:
     """The count with its noun, of which several have an s unless it is said otherwise."""
     return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def not_come_yet(moment: datetime, now: datetime) -> str:
+    """What is wrong with a moment that is ahead, and by how much, in seconds as they are rounded up."""
+    ahead = -((now - moment) // timedelta(seconds=1)) * timedelta(seconds=1)
+    return f"{moment.isoformat()} is {ahead} from now; what has not come yet is not known"
 
 
 def left_out(counts: Mapping[str, int]) -> str:

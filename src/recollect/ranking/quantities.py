@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from recollect.model.candidate import Candidate
@@ -77,7 +77,19 @@ class Age:
 
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
         since = date(candidate, self.clock)
-        return None if since is None or since <= at else "dated in the future: counts as new"
+        if since is None:
+            return None
+        if since > at:
+            return "dated in the future: counts as new"
+        return f"since {since.astimezone(UTC).date()}, from when it holds" if self._by_validity(candidate) else None
+
+    def _by_validity(self, candidate: Candidate) -> bool:
+        """Whether the day it counts from is not that of its text, which is the one that readers are shown."""
+        written = date(candidate, Clock.UPDATED)
+        holds = candidate.valid_from if self.clock is Clock.CURRENT else None
+        return (
+            holds is not None and written is not None and holds.astimezone(UTC).date() != written.astimezone(UTC).date()
+        )
 
 
 @dataclass(frozen=True, slots=True)

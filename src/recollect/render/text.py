@@ -20,6 +20,7 @@ from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.render.looks import Look, Paint, plain
+from recollect.render.table import LEAST, cut
 
 BAR = 20
 """How many blocks the longest bar has."""
@@ -28,20 +29,20 @@ NAMED = 10
 """How many ids are named one by one."""
 
 
-def ranking(ranking: Ranking, paint: Paint = plain) -> Iterator[str]:
-    """A ranking with every explanation, best first."""
+def ranking(ranking: Ranking, paint: Paint = plain, width: int | None = None) -> Iterator[str]:
+    """A ranking with every explanation, best first; what a memory says is cut to the width, if there is one."""
     yield f"{ranking.profile}, version {ranking.version}, at {ranking.at.isoformat()}"
     for place, scored in enumerate(ranking, start=1):
         yield ""
-        yield from _placed(place, scored, paint)
+        yield from _placed(place, scored, paint, width)
     yield ""
     yield tally(ranking)
 
 
-def context(context: Context, paint: Paint = plain) -> Iterator[str]:
-    """Why each memory of a context is in it, and what kept out those that are not."""
+def context(context: Context, paint: Paint = plain, width: int | None = None) -> Iterator[str]:
+    """Why each memory of a context is in it, and what kept out those that are not; cut like a ranking."""
     for place, scored in enumerate(context.packed, start=1):
-        yield from _placed(place, scored, paint)
+        yield from _placed(place, scored, paint, width)
         yield ""
     for one in context.omitted:
         yield f"left out: {one.scored.id}, {float(one.scored.score):.3f}: {_omission(one)}"
@@ -63,7 +64,7 @@ def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]
 
 def why(why: Why, paint: Paint = plain) -> Iterator[str]:
     """Where a candidate stands or fell, and what would have put it in."""
-    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate)}"
+    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate, why.candidate.memory)}"
     if isinstance(why.fate, Barred):
         return  # nobody asked about it, so it has no score
     yield f"score {paint(Look.SCORE, f'{why.explanation.score:.3f}')}"
@@ -99,7 +100,7 @@ def verdict(verdict: Verdict) -> str:
         case Changed(to):
             return f"now {to}"
         case Unchanged():
-            return "unchanged; it stood so already"
+            return "unchanged: nothing of that is new"
         case _ as unknown:
             assert_never(unknown)
 
@@ -180,10 +181,12 @@ def printable_lines(text: str) -> list[str]:
     return [spelled_out(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def _placed(place: int, scored: Scored, paint: Paint) -> Iterator[str]:
+def _placed(place: int, scored: Scored, paint: Paint, width: int | None) -> Iterator[str]:
     known = scored.candidate.memory
-    said = scored.id if known is None else f"{scored.id}  {printable(known.text)}"
-    yield f"{place:>3}. {paint(Look.SCORE, f'{float(scored.score):.3f}')}  {said}"
+    rank, score = f"{place:>3}. ", f"{float(scored.score):.3f}"
+    said = f"  {scored.id}" if known is None else f"  {scored.id}  {printable(known.text)}"
+    shown = said if width is None else cut(said, max(width - len(rank) - len(score), LEAST))
+    yield f"{rank}{paint(Look.SCORE, score)}{shown}"
     yield from (f"     {line}" for line in explanation(scored.explanation, paint))
 
 
@@ -198,11 +201,16 @@ def _items(memories: int, contexts: int) -> str:
 def _omission(one: Omitted) -> str:
     match one.reason:
         case Reason.BUDGET:
-            return f"it costs {one.cost} tokens, and {one.room} were left"
+            return f"it costs {one.cost} tokens, and {_left(one.room)} were left"
         case Reason.ITEMS:
             return "there were as many as may be"
         case _ as unknown:
             assert_never(unknown)
+
+
+def _left(room: int) -> int:
+    """The room as people count it: where what is already in takes more than there is, nothing is left."""
+    return max(room, 0)
 
 
 def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
@@ -259,10 +267,10 @@ def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     yield "said again", counted(usage.echoed, "time") if usage.echoed else ""
 
 
-def _fate(fate: Fate) -> str:
+def _fate(fate: Fate, memory: Memory | None) -> str:
     match fate:
         case Barred(barrier, status):
-            return f"is not recalled: {_barrier(barrier, status)}"
+            return f"is not recalled: {_barrier(barrier, status, memory)}"
         case Gated(signal, None, _):
             return f"did not pass the gate: it has no evidence for {signal}"
         case Gated(signal, value, at_least):
@@ -272,29 +280,38 @@ def _fate(fate: Fate) -> str:
         case Outranked(place, limit):
             return f"is at place {place}, and the limit is {limit}"
         case Unpacked(reason, cost, room, None, _):
-            return f"was ranked but not packed: it costs {cost} tokens, {room} were left, and {reason} decided"
+            return f"was ranked but not packed: it costs {cost} tokens, {_left(room)} were left, and {reason} decided"
         case Unpacked(_, cost, room, budget, _):
-            return f"was ranked but not packed: it costs {cost} tokens, {room} were left; {budget} in all would do"
+            return (
+                f"was ranked but not packed: it costs {cost} tokens, {_left(room)} were left; {budget} in all would do"
+            )
         case Ranked(place):
             return f"is in, at place {place}"
         case _ as unknown:
             assert_never(unknown)
 
 
-def _barrier(barrier: Barrier, status: Status) -> str:
+def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
+    since, until = (None, None) if memory is None else (memory.valid_from, memory.valid_until)
     match barrier:
         case Barrier.STATUS:
             return f"it is {status.value}"
         case Barrier.NOT_YET_KNOWN:
-            return "it was observed only later"
+            return "it was not known yet"
         case Barrier.NOT_YET_VALID:
-            return "it holds only from later on"
+            return "it holds only from later on" if since is None else f"it holds only from {_beginning(since)} on"
         case Barrier.NO_LONGER_VALID:
-            return "it held only until before"
+            return "it held only until before" if until is None else f"it held only until {_beginning(until)}"
         case Barrier.KIND:
             return "only other kinds were asked for"
         case _ as unknown:
             assert_never(unknown)
+
+
+def _beginning(at: datetime) -> str:
+    """The day, where it is the beginning of one, or else the moment."""
+    shown = moment(at)
+    return shown.removesuffix(" 00:00:00Z")
 
 
 def _change(change: Change) -> str:

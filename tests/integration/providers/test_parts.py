@@ -83,6 +83,15 @@ def test_a_kit_names_all_that_is_missing_and_the_fix(site: Path) -> None:
     assert kit.missing() == ["no_such_module"]
 
 
+def test_a_kit_of_an_extra_that_is_not_installed_names_the_extra_and_no_files(site: Path) -> None:
+    kit = Kit(embedder="e", modules=("no_such_module",), files=(PART,), fix="run it", extra="more")
+    with pytest.raises(ProviderError, match=r"^the embedder 'e' needs the extra more, which is not installed; run it$"):
+        kit.check()
+    install(site)
+    with pytest.raises(ProviderError, match="'e' lacks no_such_module; run it"):
+        kit.check()
+
+
 @pytest.mark.parametrize("kit", [WORDLLAMA, MINILM], ids=lambda kit: kit.embedder)
 def test_the_kits_of_our_embedders_are_installed_and_are_the_files_we_know(kit: Kit) -> None:
     kit.check()

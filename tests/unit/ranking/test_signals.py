@@ -1,5 +1,6 @@
 """Every signal is finite, within 0..1 or silent, pure, and reachable from TOML."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -158,6 +159,14 @@ def test_the_priorities_are_those_of_the_source() -> None:
 def test_a_priority_outside_0_and_1_is_refused(options: tuple[dict[Kind, float], float]) -> None:
     with pytest.raises(ProfileError, match="not within"):
         KindPriority(*options)
+
+
+def test_an_age_that_counts_from_another_day_than_that_of_the_text_says_so() -> None:
+    revised = a_candidate(created_at=NOW - 200 * DAY, updated_at=NOW, valid_from=NOW - 100 * DAY)
+    assert Age(Clock.CURRENT).remark(revised, NOW) == f"since {(NOW - 100 * DAY).date()}, from when it holds"
+    assert Age(Clock.UPDATED).remark(revised, NOW) is None
+    assert Age(Clock.CURRENT).remark(replace(revised, valid_from=NOW), NOW) is None
+    assert Age(Clock.CURRENT).remark(replace(revised, valid_from=None), NOW) is None
 
 
 def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:

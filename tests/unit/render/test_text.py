@@ -80,7 +80,7 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
     ("fate", "said"),
     [
         (Barred(Barrier.STATUS, Status.FORGOTTEN), "m is not recalled: it is forgotten"),
-        (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "m is not recalled: it was observed only later"),
+        (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "m is not recalled: it was not known yet"),
         (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "m is not recalled: it holds only from later on"),
         (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "m is not recalled: it held only until before"),
         (Barred(Barrier.KIND, Status.ACTIVE), "m is not recalled: only other kinds were asked for"),
@@ -96,12 +96,29 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
             Unpacked("items", 90, 500, None),
             "m was ranked but not packed: it costs 90 tokens, 500 were left, and items decided",
         ),
+        (
+            Unpacked("budget", 45, -9, 840),
+            "m was ranked but not packed: it costs 45 tokens, 0 were left; 840 in all would do",
+        ),
         (Ranked(3), "m is in, at place 3"),
     ],
 )
 def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
     reason = replace(why_ranked("m", [a_candidate()], built_in("session"), NOW), fate=fate)
     assert next(iter(text.why(reason))) == said
+
+
+@pytest.mark.parametrize(
+    ("barrier", "said"),
+    [
+        (Barrier.NOT_YET_VALID, "m is not recalled: it holds only from 2026-01-02 on"),
+        (Barrier.NO_LONGER_VALID, "m is not recalled: it held only until 2026-01-03 09:30:00Z"),
+    ],
+)
+def test_what_does_not_hold_is_told_with_its_date(barrier: Barrier, said: str) -> None:
+    memory = a_memory("m", valid_from=NOW + DAY, valid_until=NOW + 2 * DAY + timedelta(hours=9, minutes=30))
+    reason = why_ranked("m", [a_candidate(memory=memory)], built_in("session"), NOW)
+    assert list(text.why(replace(reason, fate=Barred(barrier, Status.ACTIVE)))) == [said]
 
 
 def test_who_is_in_or_short_of_tokens_is_told_of_no_signals() -> None:
@@ -154,6 +171,24 @@ def test_a_context_is_explained_memory_by_memory_and_what_was_left_out_says_why(
     ]
     few = pack(a_ranking([a_memory("a"), a_memory("b")]), Budget(500, items=1), Prompt(MARKER))
     assert list(text.context(few))[-1] == "left out: b, 0.500: there were as many as may be"
+
+
+def test_room_that_is_less_than_none_is_told_as_none() -> None:
+    context = pack(a_ranking([a_memory("a"), a_memory("b", text="word " * 200)]), Budget(150), Prompt(MARKER))
+    (omitted,) = context.omitted
+    short = replace(context, omitted=(replace(omitted, room=-9),))
+    assert list(text.context(short))[-1].endswith(f"it costs {omitted.cost} tokens, and 0 were left")
+
+
+def test_within_a_width_what_a_memory_says_is_cut_and_its_explanation_is_not() -> None:
+    ranking = a_ranking([a_memory("a", text="word " * 200)])
+    whole, within = list(text.ranking(ranking)), list(text.ranking(ranking, width=60))
+    (heading, shown), *others = [pair for pair in zip(whole, within, strict=True) if pair[0] != pair[1]]
+    assert not others
+    assert len(shown) <= 60 < len(heading)
+    assert shown.endswith("word…")
+    context = pack(ranking, Budget(1200), Prompt(MARKER))
+    assert next(text.context(context, width=60)) == shown
 
 
 def test_what_a_context_came_to_is_one_line() -> None:
@@ -232,7 +267,7 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
         (Updated(3), "updated: revision 3"),
         (Reinforced(MemoryId("m")), "nothing new: it says so already, or something newer; counted as said again"),
         (Changed("pinned"), "now pinned"),
-        (Unchanged(), "unchanged; it stood so already"),
+        (Unchanged(), "unchanged: nothing of that is new"),
     ],
 )
 def test_every_verdict_has_its_words(verdict: Verdict, said: str) -> None:
