@@ -49,7 +49,8 @@ def tell_children(heir: Heir) -> None:
 class Lock:
     """A lock that is another one in a child process, and free there, whoever had it in the parent: `with lock.here:`.
 
-    So it is for what is whole at every moment, like a dictionary: the child may find it between two steps.
+    So it is for what is whole at every moment, like a dictionary: the child may find it between two steps, and so may
+    a signal's handler, or the collector of garbage, that comes between them in the thread that has it.
     """
 
     __slots__ = ("__weakref__", "here")
@@ -60,4 +61,4 @@ class Lock:
 
     def after_fork(self) -> None:
         """Be free."""
-        self.here = threading.Lock()
+        self.here = threading.RLock()

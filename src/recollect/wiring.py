@@ -26,8 +26,8 @@ from recollect.ranking.profile import Profile
 if TYPE_CHECKING:
     from recollect.stores.sqlite.verify import Known
 
-_RECALLING = "recollect.ranking.standing"
-"""Loads all that a recall needs: a child that is forked while another thread loads a module can never load that."""
+_RECALLING = ("recollect.ranking.standing", "numpy.ma")
+"""All that a recall would load: a child that is forked while another thread loads a module can never load that."""
 
 LONGEST_QUESTION = 2_000
 """How many characters of a memory are asked about to see whether it is found."""
@@ -51,7 +51,8 @@ def open(
     from recollect.providers.cache import Cached
     from recollect.stores.sqlite.store import SqliteStore
 
-    import_module(_RECALLING)
+    for module in _RECALLING:
+        import_module(module)
     chosen = config.settings(settings)
     ranked = profile if isinstance(profile, Profile) else config.profile(profile)
     path = limits.a_path("target", target)

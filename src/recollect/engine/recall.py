@@ -184,7 +184,7 @@ def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
 
     there = {scored.id for scored in ranking}
     wanted = wanted_rows(found, request)
-    pinned = np.intersect1d(found.pinned, wanted)
+    pinned = np.intersect1d(found.pinned, wanted, assume_unique=True)
     rows = [row for row in pinned.tolist() if found.table.ids[row] not in there]
     if not rows:
         return ranking

@@ -14,8 +14,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import RecollectError
-from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite import writer as write_up
+from recollect.stores.sqlite import descriptors, ending
 from recollect.stores.sqlite.turn import _lock
 from recollect.stores.sqlite.writer import Writer
 from tests.integration.sqlite.scene import a_database, note
@@ -138,7 +137,7 @@ def _complain_aloud() -> None:
 def ends(path: str, patience: str = "60") -> None:
     """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
     _complain_aloud()
-    write_up.AT_EXIT = float(patience)
+    ending.AT_EXIT = float(patience)
     writer = Writer(a_database(path))
     writer.later(note("first"))
     Writer(a_database(path)).later(note("second"))

@@ -1,8 +1,11 @@
 """A forked child writes and reads with connections of its own, or is told why it cannot; the parent notices nothing."""
 
+import logging
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +16,7 @@ import apsw
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.stores.sqlite import forks
+from recollect.stores.sqlite import ending, forks
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.writer import Writer
@@ -254,6 +257,16 @@ def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Da
     assert notes(database) == ["after"]
 
 
+def test_an_open_engine_has_loaded_all_that_a_recall_needs(tmp_path: Path) -> None:
+    code = (
+        "import sys, recollect; memory = recollect.open(sys.argv[1], embedder='hashing'); before = set(sys.modules); "
+        "memory.remember('a seat', scope='a', pinned=True); memory.recall('a seat', scope='a'); "
+        "memory.search('a seat', scope='a', profile='five-signal'); print(sorted(set(sys.modules) - before))"
+    )
+    run = subprocess.run([sys.executable, "-c", code, tmp_path / "a.db"], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
     engine = an_engine(tmp_path / "agent.db", clock=None)
     engine.remember("a seat by the window", scope=SCOPE)
@@ -304,6 +317,33 @@ def test_a_process_of_multiprocessing_that_closes_nothing_keeps_what_it_put_off(
         child.join()
         assert child.exitcode == 0
         assert engine.stats().contexts == 1
+
+
+@pytest.mark.parametrize("way", PROCESSES)
+def test_a_process_of_multiprocessing_that_gives_up_says_so_once_for_every_store(tmp_path: Path, way: str) -> None:
+    databases = [a_database(tmp_path / f"{number}.db") for number in range(3)]
+    held = [apsw.Connection(database.name) for database in databases]
+    for db in held:
+        db.execute("BEGIN IMMEDIATE")
+    child = PROCESSES[way](target=_put_off_and_end, args=(tmp_path,))
+    child.start()
+    child.join()
+    for db in held:
+        db.close()
+    assert child.exitcode == 0
+    assert (tmp_path / "log").read_text().split() == ["changes_put_off_not_written"] * 3
+
+
+def _put_off_and_end(folder: Path) -> None:
+    logging.basicConfig(filename=folder / "log", format="%(message)s", force=True)
+    ending.AT_EXIT = 0.5
+    for path in sorted(folder.glob("*.db")):
+        KEPT.append(Writer(a_database(path)))
+        KEPT[-1].later(note("never"))
+
+
+KEPT: list[Writer] = []
+"""What lives until a process ends."""
 
 
 def _recall_and_end(path: Path) -> None:

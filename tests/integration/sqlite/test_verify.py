@@ -1,8 +1,10 @@
 """A check restores the file and finds whatever is wrong with it, in words."""
 
+import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 import recollect
 from recollect.model.encoder import Encoder
 from recollect.model.report import Report
-from recollect.stores.sqlite import checking
+from recollect.stores.sqlite import checking, descriptors, seal
 from recollect.wiring import verify
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
@@ -124,6 +126,79 @@ def test_a_log_that_says_nothing_new_leaves_a_backup_as_sealed_as_it_was(backup:
     beside(backup, "-wal").touch()
     report = verify(backup)
     assert (report.ok, report.sealed) == (True, True)
+
+
+def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks, times = descriptors.blocks, iter(range(100))
+
+    def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
+        for number, block in enumerate(blocks(path, **given)):
+            yield block
+            if number == 0 and path == store and next(times) < 2:
+                other = OtherEngine("remembers", store, SCOPE, f"meanwhile {time.monotonic_ns()}")
+                assert other.hear()
+                other.end()
+
+    monkeypatch.setattr(descriptors, "BLOCK", 65_536)
+    monkeypatch.setattr(descriptors, "blocks", disturbed)
+    report = verify(store)
+    assert (report.problems, report.memories) == ((), 63)
+
+
+def test_a_store_that_never_rests_is_told_as_busy_and_not_as_damaged(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = descriptors.blocks
+
+    def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
+        os.utime(store)
+        return blocks(path, **given)
+
+    monkeypatch.setattr(descriptors, "blocks", disturbed)
+    with pytest.raises(recollect.StoreBusy, match="others open, write and close it all the time"):
+        verify(store)
+
+
+def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = descriptors.blocks
+    journal = beside(store, "-journal")
+    journal.write_bytes(b"left by somebody who is about to remove it")
+
+    def vanishing(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
+        if path == journal:
+            journal.unlink()
+        return blocks(path, **given)
+
+    monkeypatch.setattr(descriptors, "blocks", vanishing)
+    assert verify(store).ok
+
+
+def test_a_seal_is_at_the_end_of_a_file_and_not_in_its_last_page(tmp_path: Path) -> None:
+    page = bytes(16) + (512).to_bytes(2) + bytes(512 - 18)
+    file = tmp_path / "store.db"
+    file.write_bytes(page + bytes(512 - seal.LENGTH) + seal.MARK + bytes(32))
+    assert seal.seal_of(file) is seal.Seal.ABSENT
+    file.write_bytes(page + seal.MARK + bytes(32))
+    assert seal.seal_of(file) is seal.Seal.BROKEN
+    file.write_bytes(page + bytes(48))
+    assert seal.seal_of(file) is seal.Seal.CUT
+
+
+def test_a_seal_that_is_taken_off_while_it_is_looked_at_is_not_broken(
+    backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = descriptors.blocks
+
+    def taken_off(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
+        if seal.is_there(path):
+            seal.take_off(path)
+        return blocks(path, **given)
+
+    monkeypatch.setattr(descriptors, "blocks", taken_off)
+    report = verify(backup)
+    assert (report.ok, report.sealed) == (True, False)
 
 
 def test_every_step_of_a_check_is_told(store: Path) -> None:
@@ -321,6 +396,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "DROP INDEX one_present_encoder; INSERT INTO encoders VALUES (2, 'other', 3, 1)",
         "several models are the present one: hashing-256, other",
     ),
+    "no present model": ("UPDATE encoders SET present = 0", "no model is the present one, though there are"),
     "a gap between versions": ("UPDATE versions SET until = until - 1 WHERE number = 1", "leave a gap, or overlap"),
     "a missing version": ("DELETE FROM versions WHERE number = 2", "leave a gap, or overlap"),
     "a version that ends before it begins": ("UPDATE versions SET changed = 9000 WHERE number = 1", "ends before it"),

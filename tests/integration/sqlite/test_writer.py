@@ -20,6 +20,7 @@ from recollect.stores.sqlite import clerk
 from recollect.stores.sqlite.clerk import CHECKPOINT
 from recollect.stores.sqlite.connection import PAGE_SIZE, Database
 from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.waiting import Asked
 from recollect.stores.sqlite.writer import MOST_PUT_OFF, Writer
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
@@ -429,6 +430,41 @@ def test_a_writer_that_nobody_has_any_more_writes_what_was_put_off_and_ends(data
     assert thread is not None
     thread.join(60)
     assert not thread.is_alive()
+
+
+def test_a_writer_may_be_closed_by_a_signal_that_comes_while_a_change_is_asked_for(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(_: int, __: object) -> None:
+        writer.close()
+        raise SystemExit
+
+    writer.write(note("first"))
+    before = signal.signal(signal.SIGTERM, close)
+    monkeypatch.setattr(writer._waiting, "add", lambda _: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(SystemExit):
+        writer.write(note("second"))
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_writer_that_is_closed_amid_the_change_of_another_is_waited_for_by_nobody(database: Database) -> None:
+    dropped = Writer(database)
+    dropped.later(note("put off"))
+    thread = dropped._thread
+    assert thread is not None
+    with a_writer(database) as writer:
+        writer.write(lambda _: dropped.close())  # as the collector does that finds it there
+        thread.join(60)
+    assert not thread.is_alive()
+    assert notes(database) == ["put off"]
+
+
+def test_a_call_that_nobody_heard_costs_a_moment(writer: Writer, database: Database) -> None:
+    writer.write(note("first"))
+    unheard = Asked(note("second"))
+    writer._waiting._asked.append(unheard)
+    unheard.promise.result(60)
+    assert notes(database) == ["first", "second"]
 
 
 def test_a_process_that_has_written_all_ends_without_a_word(database: Database) -> None:

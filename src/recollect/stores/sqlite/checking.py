@@ -168,6 +168,8 @@ def _names(db: apsw.Connection) -> Problems:
         yield f"several {sort} have the name {show(name)}"
     for (models,) in db.execute(SQL["check_present_models"]):
         yield f"several models are the present one: {models}"
+    for (vectors,) in db.execute(SQL["check_no_present_model"]):
+        yield f"no model is the present one, though there are {vectors} vectors, which nobody can search by"
 
 
 def _usage(db: apsw.Connection) -> Problems:

@@ -29,7 +29,8 @@ class _Household:
     """What this process has open, and which of its threads are inside SQLite just now."""
 
     def __init__(self) -> None:
-        self.calm = threading.Condition()
+        self.lock = threading.RLock()  # entered by itself: an interrupt would leave the condition locked
+        self.calm = threading.Condition(self.lock)
         self.users: list[int] = []
         self.forking = 0
         self.connections: WeakSet[apsw.Connection] = WeakSet()
@@ -38,7 +39,7 @@ class _Household:
         self.disturbed = False
 
     def before(self) -> None:
-        self.calm.acquire()
+        self.lock.acquire()
         me = threading.get_ident()
         self.forking += 1
         try:
@@ -50,11 +51,12 @@ class _Household:
     def after_in_parent(self) -> None:
         self.estate = []
         self.calm.notify_all()
-        self.calm.release()
+        self.lock.release()
 
     def after_fork(self) -> None:
         """Let go of the parent's connections."""
-        self.calm = threading.Condition()
+        self.lock = threading.RLock()
+        self.calm = threading.Condition(self.lock)
         self.disturbed = self.disturbed or bool(self.users)
         self.users = []
         self.forking = 0
@@ -82,14 +84,14 @@ if hasattr(os, "register_at_fork"):  # behind what `heirs` registers: heirs may 
 def inside() -> Iterator[None]:
     """Marks this thread as being inside SQLite, so that a fork waits until it is out again."""
     me = threading.get_ident()
-    with _HOUSEHOLD.calm:
+    with _HOUSEHOLD.lock:
         if _HOUSEHOLD.forking and me not in _HOUSEHOLD.users:
             _HOUSEHOLD.calm.wait_for(lambda: not _HOUSEHOLD.forking, DOOR)
         _HOUSEHOLD.users.append(me)
     try:
         yield
     finally:
-        with _HOUSEHOLD.calm:
+        with _HOUSEHOLD.lock:
             if me in _HOUSEHOLD.users:  # not in a child that was forked from inside
                 _HOUSEHOLD.users.remove(me)
             _HOUSEHOLD.calm.notify_all()
@@ -97,7 +99,7 @@ def inside() -> Iterator[None]:
 
 def close_in_children(connection: apsw.Connection) -> None:
     """Remember a connection, to be closed in every child process."""
-    with _HOUSEHOLD.calm:
+    with _HOUSEHOLD.lock:
         _HOUSEHOLD.connections.add(connection)
 
 

@@ -68,14 +68,18 @@ def is_there(path: Path) -> bool:
 def seal_of(path: Path) -> Seal:
     """Whether the file has a seal, and whether every byte is as it was when it was sealed; or else, whether the file
     ends inside of a page, as no store does."""
-    size = descriptors.size(path)
-    end = descriptors.piece(path, max(size - LENGTH, 0), LENGTH)
-    if not end.startswith(MARK):
-        page = int.from_bytes(descriptors.piece(path, 16, 2)) or 1
-        return Seal.CUT if size % (65_536 if page == 1 else page) else Seal.ABSENT
+    if is_there(path):
+        right = _is_right(path)
+        if right or is_there(path):  # else it was taken off meanwhile
+            return Seal.INTACT if right else Seal.BROKEN
+    page = int.from_bytes(descriptors.piece(path, 16, 2)) or 1
+    return Seal.CUT if descriptors.size(path) % (65_536 if page == 1 else page) else Seal.ABSENT
+
+
+def _is_right(path: Path) -> bool:
     sum = hashlib.sha256()
-    left = size - LENGTH
+    size = left = descriptors.size(path) - LENGTH
     for _, block in descriptors.blocks(path):
         sum.update(block[:left])
         left -= len(block[:left])
-    return Seal.INTACT if end == MARK + sum.digest() else Seal.BROKEN
+    return descriptors.piece(path, size, LENGTH) == MARK + sum.digest()

@@ -224,6 +224,9 @@ SELECT 'models', name FROM encoders NOT INDEXED GROUP BY name, dimensions HAVING
 -- name: check_present_models
 SELECT group_concat(name, ', ') FROM encoders NOT INDEXED WHERE present = 1 HAVING count(*) > 1;
 
+-- name: check_no_present_model
+SELECT count(*) FROM vectors WHERE NOT EXISTS (SELECT 1 FROM encoders NOT INDEXED WHERE present = 1) HAVING count(*) > 0;
+
 -- name: check_commits
 SELECT number, recorded_at FROM commits ORDER BY number;
 

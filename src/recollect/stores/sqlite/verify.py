@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
@@ -11,7 +12,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from recollect.errors import NotFound, StoreError, show
+from recollect.errors import NotFound, StoreBusy, StoreError, show
 from recollect.files import beside, unfinished
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory
@@ -21,6 +22,7 @@ from recollect.ports import Progress
 from recollect.stores.sqlite import checking, descriptors, rows, seal
 from recollect.stores.sqlite.backup import copy
 from recollect.stores.sqlite.connection import BUSY, Database
+from recollect.stores.sqlite.presence import stamp
 from recollect.stores.sqlite.seal import Seal, seal_of
 from recollect.stores.sqlite.sql import one_row
 from recollect.stores.sqlite.stats import count as stats_of
@@ -35,6 +37,12 @@ class Known:
     encoder: Encoder
     vector: Vector
 
+
+ATTEMPTS = 20
+"""How often a file is copied that others write to meanwhile."""
+
+TICK = 20_000_000
+"""Nanoseconds in which a disk may give two writings the same date."""
 
 Recall = Callable[[Path, Known], list[str]]
 """Tries a recall from a store; says what went wrong."""
@@ -78,6 +86,8 @@ def _restored(report: Report, path: Path, restored: Path, recall: Recall, tell: 
             tell()
             report, known = _examined(report, restored, tell)
         return _recalled(report, restored, known, recall)
+    except StoreBusy:  # which says nothing about the file
+        raise
     except checking.UNREADABLE as error:
         return _with(report, [f"it cannot be used as a store: {_seen(error, restored, path)}"])
 
@@ -124,19 +134,34 @@ def _restore(path: Path, restored: Path) -> None:
 
     What another store left beside a sealed file keeps it from being opened; without that, it is whole.
     """
-    log, journal = _logs(path)
-    foreign = seal.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
-    if log.exists() and not descriptors.size(journal) and not foreign:  # others may have it open
-        with closing(_opened(path)) as source:
-            copy(source, restored)
-        return
-    copies = [(path, restored)]
-    if not foreign:
-        copies += zip((log, journal), _logs(restored), strict=True)
-    for part, into in copies:
-        if part.exists():
+    for _ in range(ATTEMPTS):
+        log, journal = _logs(path)
+        foreign = seal.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
+        if log.exists() and not descriptors.size(journal) and not foreign:  # others may have it open
+            with closing(_opened(path)) as source:
+                copy(source, restored)
+            return
+        if _copied(path, restored, () if foreign else zip(_logs(path), _logs(restored), strict=True)):
+            return
+        time.sleep(TICK / 1e9)
+    raise StoreBusy(f"{show(str(path))}: others open, write and close it all the time; try again, or verify a backup")
+
+
+def _copied(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> bool:
+    """Copy the bytes of a file that nobody has open; no if it was written meanwhile, or so lately that who knows."""
+    began, before = time.time_ns(), stamp(path)
+    for part, into in ((path, restored), *more):
+        into.unlink(missing_ok=True)
+        if not part.exists():
+            continue
+        try:
             with into.open("wb") as file:
                 file.writelines(block for _, block in descriptors.blocks(part))
+        except StoreError:
+            if part.exists():
+                raise
+            return False
+    return stamp(path) == before and abs(began - before[-1]) > TICK
 
 
 def _opened(path: Path) -> apsw.Connection:

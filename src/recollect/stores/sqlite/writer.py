@@ -1,12 +1,10 @@
 """Writer: all writing of one process, in the order it was asked for, many changes to a commit."""
 
-import atexit
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, TypeVar
 from weakref import WeakSet, finalize
@@ -18,6 +16,7 @@ from recollect.heirs import Lock, tell_children
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.sqlite.clerk import Clerk
 from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.ending import before_the_end, wait_for_at_the_end
 from recollect.stores.sqlite.waiting import Asked, Waiting
 
 T = TypeVar("T")
@@ -29,9 +28,6 @@ PUT_OFF = 0.2
 
 MOST_PUT_OFF = 512
 """How many changes may wait before a caller that is in no hurry waits with them."""
-
-AT_EXIT = 5.0
-"""How many seconds a process that ends waits at most for what was put off, in all stores that were not closed."""
 
 
 class Writer:
@@ -49,7 +45,6 @@ class Writer:
         self._farewell: finalize[[Waiting, threading.Thread], Writer] | None = None
         self.after_fork()
         tell_children(self)
-        _WRITERS.add(self)
 
     def write(self, change: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
         """What `change` returns, once all that it wrote is on the disk; if it raises, nothing of it is written.
@@ -87,6 +82,9 @@ class Writer:
         self._refuse_within()
         with self._starting.here:
             self._closed = True
+        if self._thread is not None and threading.current_thread() in _CLERKS:  # the collector's doing, amid a change
+            _dismiss(self._waiting, self._thread)
+            return
         self._waiting.close()
         if self._thread is not None:
             self._thread.join(self._patience(None))
@@ -104,6 +102,7 @@ class Writer:
     def give_up(self) -> None:
         """Tell that what was put off is not written, since the process ends."""
         if changes := len(self._put_off):
+            self._put_off.clear()
             _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": changes})
 
     def after_fork(self) -> None:
@@ -141,10 +140,11 @@ class Writer:
             if self._thread is None:
                 clerk = Clerk(self._database, self._waiting)
                 self._thread = threading.Thread(target=clerk.serve, name="recollect-writer", daemon=True)
+                _CLERKS.add(self._thread)
                 self._thread.start()
                 self._farewell = finalize(self, _dismiss, self._waiting, self._thread)
                 self._farewell.atexit = False
-                _be_told_of_the_end()
+                before_the_end(self)
             self._waiting.add(asked)
         return asked.promise
 
@@ -175,44 +175,15 @@ class Writer:
             raise StoreError(f"{name}: {count} of the changes put off failed, the first with: {first}") from first
 
 
-_WRITERS: WeakSet[Writer] = WeakSet()
-"""Those of this process; what they have put off outlives whoever asked for it."""
-
-
-_DISMISSED: WeakSet[threading.Thread] = WeakSet()
-"""Threads that write what was put off by a writer that nobody has any more."""
+_CLERKS: WeakSet[threading.Thread] = WeakSet()
+"""The threads of this process that write."""
 
 
 def _dismiss(waiting: Waiting, thread: threading.Thread) -> None:
     """Have a thread end when it has done what is left to do."""
-    _DISMISSED.add(thread)
+    wait_for_at_the_end(thread)
     waiting.add(Asked(_empty_log, alone=True))
     waiting.close()
-
-
-def _end() -> None:
-    """Wait for all that was put off and is not written yet, as long as that may take when a process ends.
-
-    The log is moved into the file, so that a copy of the file is a whole store. Nothing is closed, since other threads
-    may still use it; and what runs as the interpreter ends must not raise.
-    """
-    end = time.monotonic() + AT_EXIT
-    pending = [(writer, promise) for writer in list(_WRITERS) if (promise := writer.leave())]
-    for writer, promise in pending:
-        if wait([promise], max(end - time.monotonic(), 0.0)).not_done:
-            writer.give_up()
-    for thread in list(_DISMISSED):
-        thread.join(max(end - time.monotonic(), 0.0))
-
-
-atexit.register(_end)
-
-
-def _be_told_of_the_end() -> None:
-    """Have `_end` called in a process of `multiprocessing` too, which ends without what is registered with `atexit`."""
-    processes = sys.modules.get("multiprocessing.process")
-    if processes is not None and processes.parent_process() is not None:
-        sys.modules["multiprocessing.util"].Finalize(None, _end, exitpriority=0)
 
 
 def _nothing(_: apsw.Connection) -> None:
