@@ -31,7 +31,6 @@ def test_a_closed_store_is_refused() -> None:
         store.encoder()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # there is a thread, and that is the point
 def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_writes() -> None:
     store = DictionaryStore(Clock())
