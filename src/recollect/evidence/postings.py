@@ -96,8 +96,8 @@ class Postings:
         The statistics are those of all eligible memories, of these postings and of whatever belongs to them.
         """
         weights = weigh(terms, statistics)
-        blocks = self._with_rows(eligible)
-        return np.concatenate([np.empty(0), *(block.shares(weights, rows, statistics) for block, rows in blocks)])
+        parts = [block.shares(weights, rows, statistics) for block, rows in self._with_rows(eligible)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
 
     def _with_rows(self, eligible: Eligible) -> "list[tuple[Block, Eligible]]":
         if eligible.dtype != np.bool_ or eligible.shape != (len(self),):
@@ -185,14 +185,28 @@ class Block:
         """The share of every row; NaN for no evidence, and for rows that are not eligible."""
         if not weights.terms:
             return np.full(len(self), np.nan)
-        mean = statistics.total_length / statistics.count
-        dampened = K1 * (1.0 - B + B * self.lengths.astype(np.float64) / mean)
+        # step by step in place, which spares an array for each step
+        dampened = self.lengths.astype(np.float64)
+        dampened *= B
+        dampened /= statistics.total_length / statistics.count
+        dampened += 1.0 - B
+        dampened *= K1
         totals = np.zeros(len(self))
         for term, rows, counts in self._having(weights.terms):
-            times, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
-            totals[here] += weights.terms[term] * times * (K1 + 1.0) / (times + dampened.take(here))
-        totals[~eligible | (totals == 0.0)] = np.nan
-        return np.minimum(totals / weights.best, 1.0)
+            share, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
+            below = dampened.take(here)
+            below += share
+            share *= weights.terms[term]
+            share *= K1 + 1.0
+            share /= below
+            totals[here] += share
+        silent = totals == 0.0
+        if not eligible.all():
+            silent |= ~eligible
+        totals /= weights.best
+        np.minimum(totals, 1.0, out=totals)
+        totals[silent] = np.nan
+        return totals
 
     def _having(self, terms: Collection[str]) -> Iterator[tuple[str, NDArray[np.int32], NDArray[np.uint16]]]:
         """The terms that any row has, each with its rows and counts."""

@@ -102,9 +102,11 @@ class DictionaryWriting:
         twin = self._state.said.get((memory.scope, memory.hash), {}).get(memory.topic_key)
         if twin is not None and twin != memory.id:
             raise said_already(twin)
-        other = None if memory.topic_key is None else self.topic(memory.scope, memory.topic_key)
+        if memory.topic_key is None:
+            return
+        other = self.topic(memory.scope, memory.topic_key)
         if other is not None and other.id != memory.id:
-            raise topic_taken(other.id, memory.topic_key or "")
+            raise topic_taken(other.id, memory.topic_key)
 
     def _say(self, memory: Memory) -> None:
         if memory.status is Status.ACTIVE:
