@@ -30,14 +30,15 @@ def main() -> None:
     old = next(scored for scored in ranking if scored.id == "deploy-day-2024")
     print(f"why {old.id} has {old.score:.3f}:")
     for part in old.explanation.parts:
-        print(f"  + {part.points:.3f}  {part.signal}{' (assumed)' if part.assumed else ''}")
+        if part.points:
+            print(f"  + {part.points:.3f}  {part.signal}{' (assumed)' if part.assumed else ''}")
     for scale in old.explanation.scales:
         print(f"  × {scale.times:.3f}  {scale.factor}: {scale.note}")
 
     among_two = recollect.why(old.id, candidates, "default", NOW, limit=2)
-    print("it would have been among the best two with")
+    print("it would have been among the best two with one of")
     for change in among_two.changes:
-        print(f"  {change.signal} {change.needed:.3f}, {change.means}")
+        print(f"  {change.signal} {change.needed:.3f} instead of {change.value:.3f}")
 
     budget = recollect.Budget.for_window(1_000, messages=100, reserves={recollect.Kind.CONSTRAINT: 80})
     context = recollect.pack(ranking, budget, recollect.Prompt(MARKER))

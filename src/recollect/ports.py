@@ -146,6 +146,10 @@ class Store(Protocol):
         """The model its vectors come from, once there are any."""
         ...
 
+    def speakers(self, probe: "Probe") -> frozenset[str]:
+        """Everyone who said something that may be recalled for the probe; what it asks about makes no difference."""
+        ...
+
     def gather(self, probe: "Probe") -> "Found":
         """Evidence for every memory that the scope may see; never a shortlist."""
         ...

@@ -273,9 +273,11 @@ def test_a_profile_of_ones_own_is_a_file(tmp_path: Path) -> None:
 def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None:
     records = [{"id": "a", "similarity": 0.9}, {"id": "b", "similarity": 0.1}]
     answer = rank(records, "--why", "b")
-    assert answer["fate"] == {"step": "gate", "signal": "relevance", "value": 0.1, "at_least": 0.15}
-    assert answer["changes"] == [{"signal": "relevance", "value": 0.1, "needed": 0.15, "means": None}]
-    assert answer["score"] == pytest.approx(0.81 * 0.1 + 0.045 + 0.03 + 0.02)
+    value = 0.4 * 0.1 / 0.85
+    assert answer["fate"] == {"step": "gate", "signal": "relevance", "value": pytest.approx(value), "at_least": 0.05}
+    needed = {"signal": "relevance", "value": pytest.approx(value), "needed": 0.05, "means": None}
+    assert answer["changes"] == [needed]
+    assert answer["score"] == pytest.approx(0.53 * value + 0.5 * (0.03 + 0.02))
     done = recollect(
         "rank",
         "--why",
@@ -284,8 +286,8 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
         AT.isoformat(),
         stdin=b'{"id": "a", "similarity": 1}\n{"id": "b", "similarity": 0.1}',
     )
-    assert done.stdout.decode().splitlines()[0] == "b did not pass the gate: relevance is 0.100, and 0.15 is needed"
-    assert done.stdout.decode().splitlines()[-1] == "it would have been in with relevance 0.150 instead of 0.100"
+    assert done.stdout.decode().splitlines()[0] == "b did not pass the gate: relevance is 0.047, and 0.05 is needed"
+    assert done.stdout.decode().splitlines()[-1] == "it would have been in with relevance 0.050 instead of 0.047"
 
 
 def test_a_terminal_that_knows_few_characters_is_not_a_reason_to_fail() -> None:
@@ -307,14 +309,12 @@ def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
     shown = recollect("profiles", "show", "default").stdout
     copy = tmp_path / "copy.toml"
     copy.write_bytes(shown)
-    assert recollect("profiles", "check", str(copy)).stdout == b"copy 1 is a sound profile\n"
+    assert (
+        recollect("profiles", "check", str(copy)).stdout
+        == f"copy {BUILT_IN['default'].version} is a sound profile\n".encode()
+    )
     described = json.loads(recollect("profiles", "show", "default", "--json").stdout)
-    assert described["terms"]["recency"] == {
-        "weight": 0.09,
-        "missing": 0.5,
-        "clock": "current",
-        "half_life": "14d",
-    }
+    assert described["terms"]["dated"] == {"weight": 0.155, "missing": 0.0, "half_life": "7d"}
     assert json.loads(recollect("profiles", "check", str(copy), "--json").stdout) == {
         **described,
         "name": "copy",

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
@@ -63,7 +64,8 @@ class Look:
     present: bool
     known: timedelta | None
     terms: tuple[str, ...]
-    way: int | None
+    ways: tuple[int, ...]
+    in_turns: bool
 
     def probe(self, clock: Clock) -> Probe:
         """The same, at the moment that the clock shows."""
@@ -73,13 +75,14 @@ class Look:
             present=self.present,
             known_at=None if self.known is None else clock.now + self.known,
             terms=self.terms,
-            vector=None if self.way is None else WAYS[self.way],
-            encoder=None if self.way is None else ENCODER,
+            vectors=np.array([WAYS[way] for way in self.ways]) if self.ways else None,
+            in_turns=self.in_turns,
+            encoder=ENCODER if self.ways else None,
         )
 
     @property
     def asks(self) -> bool:
-        return bool(self.terms) or self.way is not None
+        return bool(self.terms or self.ways)
 
 
 def _act(writing: Writing, name: str, given: Any) -> object:
@@ -155,6 +158,8 @@ def a_random_memory(id: str, chance: Random) -> Memory:
         confidence=share(),
         salience=share(),
         topic_key=chance.choice([None, "topic"]),
+        session=chance.choice([None, "s1", "s1", "s2"]),
+        speaker=chance.choice([None, "ana", "ben"]),
         shared=chance.random() < 0.6,
         pinned=chance.random() < 0.3,
         revisions=chance.randrange(1, 12),
@@ -171,6 +176,8 @@ changes = st.sampled_from(
         {"text": "another deploy"},
         {"title": "friday"},
         {"title": None},
+        *({"session": session} for session in (None, "s1", "s2")),
+        {"speaker": "ben"},
     ]
 )
 uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED])
@@ -200,7 +207,8 @@ looks = st.builds(
     present=st.sampled_from([False, False, True]),
     known=st.none() | st.none() | days,
     terms=questions,
-    way=st.none() | st.integers(0, len(WAYS) - 1),
+    ways=st.lists(st.integers(0, len(WAYS) - 1), max_size=2).map(tuple),
+    in_turns=st.booleans(),
 )
 
 

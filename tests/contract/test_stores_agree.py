@@ -86,6 +86,7 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(
             probe = look.probe(clock)
             expected, got = plain.gather(probe), sqlite.gather(probe)
             assert found(got) == found(expected)
+            assert sqlite.speakers(probe) == plain.speakers(probe)
             chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
             for profile in chosen:
                 if (profile.question is Question.REFUSED and look.asks) or (

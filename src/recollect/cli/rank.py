@@ -36,14 +36,14 @@ def rank(
 ) -> None:
     """Rank candidates, one JSON object a line, from FILE or standard input.
 
-    A candidate has an `id` and any of: similarity (-1..1), lexical, relevance, importance, usefulness,
-    confidence, salience (0..1), served, revisions (counts), created_at, updated_at, last_accessed_at,
-    valid_from (dates with an offset), kind, vector, and to be shown: text (with created_at), title, pinned.
-    What is unknown is left out.
+    A candidate has an `id` and any of: similarity (-1..1), lexical, relevance, addressed, setting, importance,
+    usefulness, confidence, salience (0..1), served, revisions, words (counts), days_off, created_at, updated_at,
+    last_accessed_at, valid_from (dates with an offset), kind, session, speaker, vector, and to be shown: text
+    (with created_at), title, pinned. What is unknown is left out.
 
     \b
     echo '{"id": "a", "similarity": 0.7, "created_at": "2025-12-01T00:00:00Z"}' | recollect rank
-    recollect rank notes.jsonl --set terms.recency.half_life=30d --set min_score=0.2
+    recollect rank notes.jsonl --set terms.thread.half=20 --set min_score=0.2
     """
     chosen = config.profile(profile, _overrides(changes))
     moment = datetime.now(UTC) if at is None else at
@@ -67,12 +67,12 @@ def _read(file: BinaryIO) -> list[Candidate]:
 
 
 def _overrides(changes: Iterable[str]) -> dict[str, Any]:
-    """`terms.recency.half_life=30d` → the same as nested tables; a value is TOML, or else a text."""
+    """`terms.thread.half=20` → the same as nested tables; a value is TOML, or else a text."""
     overrides: dict[str, Any] = {}
     for change in changes:
         path, separator, value = change.partition("=")
         if not separator or not path:
-            raise InvalidInput(f"--set {change!r} has no KEY=VALUE, such as terms.recency.half_life=30d")
+            raise InvalidInput(f"--set {change!r} has no KEY=VALUE, such as terms.thread.half=20")
         *tables, key = path.split(".")
         table = overrides
         for name in tables:

@@ -72,8 +72,8 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
 
 def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
-    embedded = _revised(seen, revision, now).searched_text
-    vector = _direction(world, revision, None if embedded == seen.searched_text else embedded)
+    expected = _revised(seen, revision, now)
+    vector = _direction(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
 
     def change(writing: Writing) -> Receipt | None:
         writing.adopt(world.encoder)
@@ -81,7 +81,7 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         revised = _revised(former, revision, now)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
-        if revision.vector is None and (former.searched_text, revised.searched_text) != (seen.searched_text, embedded):
+        if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
             return None
         kept = writing.put(revised, vector)
         return Receipt(kept.id, Updated(kept.revisions), kept)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from recollect.engine.asked import Asked
 from recollect.engine.question import Question
 from recollect.engine.world import World, not_later
 from recollect.evidence.analysis import terms
@@ -23,7 +24,7 @@ from recollect.packing.prompt import Prompt
 from recollect.ports import Writing
 from recollect.ranking import scorer
 from recollect.ranking.parse import Document, describe
-from recollect.ranking.profile import Profile
+from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.result import Ranking, Scored
 
 if TYPE_CHECKING:
@@ -76,18 +77,16 @@ def find(world: World, request: Request) -> "Found":
     """What the store has for the request."""
     from recollect.model.probe import Probe
 
-    asked = request.question is not None
-    return world.store.gather(
-        Probe(
-            scope=request.scope,
-            at=request.at,
-            present=request.present,
-            known_at=request.known_at,
-            terms=tuple(dict.fromkeys(terms(request.question.text))) if request.question else (),
-            vector=world.embed([request.question.text], "query")[0] if request.question else None,
-            encoder=world.encoder if asked else None,
-        )
-    )
+    probe = Probe(scope=request.scope, at=request.at, present=request.present, known_at=request.known_at)
+    if request.question is None:
+        return world.store.gather(probe)
+    text = request.question.text
+    probe = replace(probe, terms=tuple(dict.fromkeys(terms(text))), encoder=world.encoder)
+    in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
+    asked = Asked.of(text, world.store.speakers(probe) if in_turns or "addressed" in read else ())
+    vectors = world.embed(asked.ways if in_turns else [text], "query")
+    found = world.store.gather(replace(probe, vectors=vectors, in_turns=in_turns))
+    return asked.heard_by(found, request.at, read)
 
 
 def wanted_rows(found: "Found", request: Request) -> "Rows":

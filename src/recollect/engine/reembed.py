@@ -57,7 +57,7 @@ def _fill(store: Reembedding, embedder: Embedder, report: Report) -> int:
     """
 
     def vectors(contents: Sequence[Content]) -> "NDArray[np.float32]":
-        return embed(embedder, [content.searched_text for content in contents], "memory")
+        return embed(embedder, [content.embedded_text for content in contents], "memory")
 
     hurried = _Hurried(vectors)
     embedded, attempts = 0, 0

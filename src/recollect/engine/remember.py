@@ -12,7 +12,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, show
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Kind, Memory, MemoryId, searched
+from recollect.model.memory import Kind, Memory, MemoryId, embedded
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.model.verdict import Created, Receipt, Reinforced, Updated
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Proposal:
-    """A draft, the memory that it would become if it were news, and the direction of the text that is to be searched.
+    """A draft, the memory that it would become if it were news, and the direction of the text that is to be embedded.
 
     A draft that brought a vector has no such text. `lacking` is the one that should have been embedded.
     """
@@ -37,10 +37,10 @@ class Proposal:
 
     def vector_of(self, state: Memory, former: Memory | None) -> "Vector | None":
         """The direction of a memory's next state; none if it is searched by what it was, and keeps the one it has."""
-        if self.text is not None and former is not None and state.searched_text == former.searched_text:
+        if self.text is not None and former is not None and state.reads_like(former):
             return None
-        if self.text not in (None, state.searched_text):
-            self.lacking = state.searched_text
+        if self.text not in (None, state.embedded_text):
+            self.lacking = state.embedded_text
         return self.vector
 
 
@@ -120,7 +120,7 @@ def _find_texts(world: World, proposals: Sequence[Proposal]) -> None:
                 titles[topic] = None if known is None else known.title
             title = titles[topic]
         if one.draft.vector is None:
-            one.text = searched(title, one.memory.text)
+            one.text = embedded(title, one.memory.text, one.memory.speaker)
         if topic_key is not None and title is not None:
             titles[one.memory.scope, topic_key] = title
 

@@ -245,7 +245,7 @@ def _rewound(file: IO[str]) -> Iterator[str]:
 @contextmanager
 def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
     """The vectors that this world's model gives to all contents, in their order, one behind the other."""
-    texts = (one.searched_text for item in items if isinstance(item, Saved) for one in item.contents)
+    texts = (text for item in items if isinstance(item, Saved) for text in item.embedded_texts)
     with tempfile.TemporaryFile() as file:
         while batch := list(islice(texts, BATCH)):
             file.write(world.embed(batch, "memory").astype("<f4").tobytes())

@@ -31,14 +31,14 @@ class Statistics:
     """
 
     count: int
-    total_length: int
+    total_length: float
     frequencies: Mapping[str, int]
 
     def __post_init__(self) -> None:
         most = max(self.frequencies.values(), default=0)
         if min(self.frequencies.values(), default=0) < 0 or not most <= self.count or not most <= self.total_length:
             raise InvalidInput(
-                f"statistics of {self.count} memories with {self.total_length} words cannot have a term in {most} "
+                f"statistics of {self.count} memories with {self.total_length:g} words cannot have a term in {most} "
                 "of them; count memories, their words and those that have a term over the same memories"
             )
 
@@ -61,12 +61,14 @@ class Weights:
     best: float
 
 
-def statistics(terms: Iterable[str], eligible: Iterable[Mapping[str, int]]) -> Statistics:
-    """How these memories, each given as the counts of its terms, use the terms."""
+def statistics(
+    terms: Iterable[str], eligible: Iterable[Mapping[str, int]], total_length: float | None = None
+) -> Statistics:
+    """How these memories, each given as the counts of its terms, use the terms; heard as turns they are longer."""
     memories = list(eligible)
     return Statistics(
         count=len(memories),
-        total_length=sum(sum(counts.values()) for counts in memories),
+        total_length=sum(sum(counts.values()) for counts in memories) if total_length is None else total_length,
         frequencies={term: sum(counts.get(term, 0) > 0 for counts in memories) for term in dict.fromkeys(terms)},
     )
 
@@ -87,14 +89,18 @@ def weigh(terms: Iterable[str], statistics: Statistics) -> Weights:
     return Weights(known, (K1 + 1.0) * math.fsum(sorted(attainable, reverse=True)[:COUNTED]))
 
 
-def share(terms: Iterable[str], counts: Mapping[str, int], statistics: Statistics) -> float | None:
+def share(
+    terms: Iterable[str], counts: Mapping[str, float], statistics: Statistics, length: float | None = None
+) -> float | None:
     """How much of the best attainable an eligible memory has, above 0 and at most 1; `None` if it has no term.
+
+    Without a length it is as long as it has terms.
 
     `None` is no evidence, as `Candidate.lexical` has it: the profile says what that is worth, and the built-in ones
     say 0, shown as assumed; in a fused relevance the words are silent, and what the similarity says is left.
     """
     weights = weigh(terms, statistics)
-    length, total = sum(counts.values()), 0.0
+    length, total = sum(counts.values()) if length is None else length, 0.0
     for term, weight in weights.terms.items():
         times = counts.get(term, 0)
         if times > 0:

@@ -83,6 +83,16 @@ class Postings:
         """How many terms every row has, repetitions included."""
         return np.concatenate([np.empty(0, np.int64), *(block.lengths for block in self.blocks)])
 
+    def having(self, term: str) -> tuple[NDArray[np.intp], Floats]:
+        """The rows that have a term, in order, and how often each has it."""
+        rows, counts, first = [np.empty(0, np.intp)], [np.empty(0)], 0
+        for block in self.blocks:
+            for _, here, times in block.having((term,)):
+                rows.append(here.astype(np.intp) + first)
+                counts.append(times.astype(np.float64))
+            first += len(block)
+        return np.concatenate(rows), np.concatenate(counts)
+
     def statistics(self, terms: Sequence[str], eligible: Eligible) -> Statistics:
         """How the eligible rows use the terms; statistics of several postings add up."""
         found = Statistics(count=0, total_length=0, frequencies=dict.fromkeys(terms, 0))
@@ -173,7 +183,7 @@ class Block:
         """How the eligible rows use the terms."""
         everyone = bool(eligible.all())
         frequencies = dict.fromkeys(terms, 0)
-        for term, rows, _ in self._having(tuple(frequencies)):
+        for term, rows, _ in self.having(tuple(frequencies)):
             frequencies[term] = len(rows) if everyone else int(np.count_nonzero(eligible[rows]))
         return Statistics(
             count=len(self) if everyone else int(np.count_nonzero(eligible)),
@@ -192,7 +202,7 @@ class Block:
         dampened += 1.0 - B
         dampened *= K1
         totals = np.zeros(len(self))
-        for term, rows, counts in self._having(weights.terms):
+        for term, rows, counts in self.having(weights.terms):
             share, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
             below = dampened.take(here)
             below += share
@@ -208,7 +218,7 @@ class Block:
         totals[silent] = np.nan
         return totals
 
-    def _having(self, terms: Collection[str]) -> Iterator[tuple[str, NDArray[np.int32], NDArray[np.uint16]]]:
+    def having(self, terms: Collection[str]) -> Iterator[tuple[str, NDArray[np.int32], NDArray[np.uint16]]]:
         """The terms that any row has, each with its rows and counts."""
         keys = np.fromiter(map(key, terms), np.uint64, len(terms))
         places = np.searchsorted(self.keys, keys)

@@ -51,12 +51,21 @@ def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
     return np.clip(total, -1.0, 1.0)
 
 
+def nearest(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats:
+    """The cosine of every row with the nearest of the vectors, to the last bit; NaN for rows of NaN."""
+    best = cosines(matrix, vectors[0])
+    for vector in vectors[1:]:
+        np.maximum(best, cosines(matrix, vector), out=best)
+    return best
+
+
 def error_bound(dimensions: int) -> float:
     """How far a cosine computed with 32-bit floats, in any order, may be from the true one."""
     return dimensions * HALF_ULP * 1.001 / (1.0 - dimensions * HALF_ULP) + HALF_ULP
 
 
-def near_cosines(matrix: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
-    """The cosine of every row with the vector, within `error_bound` of the true one, at the speed of BLAS."""
-    found: NDArray[np.float32] = np.clip(matrix @ vector, -1.0, 1.0)
+def near_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosine of every row with the nearest of the vectors, within `error_bound` of it, at the speed of BLAS."""
+    products = matrix @ vectors[0] if len(vectors) == 1 else (matrix @ vectors.T).max(axis=1)
+    found: NDArray[np.float32] = np.clip(products, -1.0, 1.0)
     return found

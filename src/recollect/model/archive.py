@@ -5,7 +5,7 @@ from datetime import datetime
 
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
-from recollect.model.memory import Memory, searched
+from recollect.model.memory import Memory, embedded, searched
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote
@@ -70,6 +70,12 @@ class Saved:
     uses: tuple[SavedUse, ...] = ()
     votes: tuple[SavedVote, ...] = ()
     keys: tuple[Kept, ...] = ()
+
+    @property
+    def embedded_texts(self) -> list[str]:
+        """What of each content gets a direction: it is said by who says it in its first version."""
+        speakers = {place: memory.speaker for memory, place in reversed(self.versions)}
+        return [embedded(one.title, one.text, speakers.get(place)) for place, one in enumerate(self.contents)]
 
     @property
     def present(self) -> Memory:

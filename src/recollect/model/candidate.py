@@ -16,7 +16,10 @@ from recollect.model.wording import printable, shortened
 class Candidate:
     """What ranking may know of a memory; everything but the id may be unknown, which is `None`.
 
-    Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1).
+    Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1); `addressed`, 1 if
+    the question names who said it and 0 if it names others; `days_off`, how many days it is from a day that the
+    question names; `setting` (0..1), how much of the question's words its session has. `words` counts those of its own
+    that tell something, none if it asks; `session` and `speaker` say with what and by whom it was said.
     `memory` is what a reader will be shown; ranking never looks at it. Dates are kept in UTC.
     """
 
@@ -25,6 +28,9 @@ class Candidate:
     similarity: float | None = None
     lexical: float | None = None
     relevance: float | None = None
+    addressed: float | None = None
+    days_off: float | None = None
+    setting: float | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     last_accessed_at: datetime | None = None
@@ -35,6 +41,9 @@ class Candidate:
     salience: float | None = None
     served: int | None = None
     revisions: int | None = None
+    words: int | None = None
+    session: str | None = None
+    speaker: str | None = None
     vector: tuple[float, ...] | None = None
     memory: Memory | None = None
 
@@ -70,18 +79,23 @@ class Candidate:
         return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
 
 
-SHARES = ("lexical", "relevance", "importance", "usefulness", "confidence", "salience")
+SHARES = ("lexical", "relevance", "addressed", "setting", "importance", "usefulness", "confidence", "salience")
 """The fields that are numbers within 0..1."""
 
-COUNTS = ("served", "revisions")
+COUNTS = ("served", "revisions", "words")
 """The fields that count."""
 
 MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 """The fields that are dates."""
 
+LABELS = ("session", "speaker")
+"""The fields that are names which many share."""
+
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "kind": a_kind,
     "similarity": limits.a_cosine,
+    "days_off": limits.a_distance,
+    **dict.fromkeys(LABELS, limits.an_id),
     **dict.fromkeys(SHARES, limits.a_share),
     **dict.fromkeys(MOMENTS, limits.a_moment),
     **dict.fromkeys(COUNTS, limits.a_count),

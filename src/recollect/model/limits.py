@@ -25,6 +25,9 @@ LONGEST_LINE = 256 * 1024**2
 LARGEST_COUNT = 2**53
 """Above this, neighbouring counts are the same number to every engine that computes in floats."""
 
+FARTHEST_DAYS = 1e7
+"""More days than lie between any two dates, even if each counts twice."""
+
 LARGEST_COMMIT = 2**48
 """How many commits a store may say it has taken in elsewhere: the rest of the counts are for those to come."""
 
@@ -205,6 +208,14 @@ def a_cosine(field: str, value: float) -> float:
     number = a_number(field, value)
     if not abs(number) <= 1.0 + COSINE_ROUNDING:
         raise FieldError(f"{show(value)} is not a cosine, which lies within -1..1", field=field)
+    return number
+
+
+def a_distance(field: str, value: float) -> float:
+    """The number of days; refused below zero, or beyond all that there are."""
+    number = a_number(field, value)
+    if not 0.0 <= number <= FARTHEST_DAYS:
+        raise FieldError(f"{show(value)} is not within 0..{FARTHEST_DAYS:g} days", field=field)
     return number
 
 

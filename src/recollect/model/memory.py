@@ -161,6 +161,15 @@ class Memory:
         """What of it a question is compared with: its title, if it has one, and its text."""
         return searched(self.title, self.text)
 
+    @property
+    def embedded_text(self) -> str:
+        """What of it gets a direction: its title, if it has one, and what was said, without the name of who said it."""
+        return embedded(self.title, self.text, self.speaker)
+
+    def reads_like(self, other: "Memory") -> bool:
+        """Whether the words and the direction of both are those of the same text."""
+        return (self.searched_text, self.embedded_text) == (other.searched_text, other.embedded_text)
+
     def recorded(self, at: datetime, commit: int) -> "Memory":
         """The memory as a store took it in; what was checked before is not checked again."""
         return amended(self, recorded_at=at, commit=commit)
@@ -177,6 +186,22 @@ class Memory:
 def searched(title: str | None, text: str) -> str:
     """What of a memory with that title and text a question is compared with."""
     return text if title is None else f"{title}\n{text}"
+
+
+def embedded(title: str | None, text: str, speaker: str | None) -> str:
+    """What gets a direction of a memory with that title, text and speaker.
+
+    Transcripts put a name before what was said. A direction is to be of what was said: the name would draw all that
+    one person said together.
+    """
+    return searched(title, text if speaker is None else _unattributed(text, speaker))
+
+
+def _unattributed(text: str, speaker: str) -> str:
+    """The text without the speaker's name and a colon before it, if anything is left."""
+    name, colon, said = text.partition(":")
+    attributed = colon and name.strip().casefold() == speaker.casefold()
+    return said.strip() or text if attributed else text
 
 
 def content_hash(text: str) -> str:

@@ -17,13 +17,18 @@ from recollect.model.table import Floats, Rows, Table
 Vector = NDArray[np.float32]
 """A direction: a vector of length 1."""
 
+Vectors = NDArray[np.float32]
+"""Directions, one a row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Probe:
     """What recall asks for: whose memory, as of when, known when, and the question as terms and
-    as the direction that a model gave it.
+    as the directions that a model gave it.
 
-    `present` says that it is now: all that the store has is known, also what a clock that went back dates later.
+    `vectors` are several ways to ask the same, of which the nearest counts. `in_turns` says that a memory is heard with
+    what was said before it in its session. `present` says that it is now: all that the store has is known, also what a
+    clock that went back dates later.
     """
 
     scope: Scope
@@ -31,7 +36,8 @@ class Probe:
     present: bool = False
     known_at: datetime | None = None
     terms: tuple[str, ...] = ()
-    vector: Vector | None = None
+    vectors: Vectors | None = None
+    in_turns: bool = False
     encoder: Encoder | None = None
 
 

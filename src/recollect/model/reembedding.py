@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.model.encoder import Encoder
-from recollect.model.memory import searched
+from recollect.model.memory import embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +14,12 @@ class Content:
     number: int
     title: str | None
     text: str
+    speaker: str | None = None
 
     @property
-    def searched_text(self) -> str:
-        """What a question is compared with."""
-        return searched(self.title, self.text)
+    def embedded_text(self) -> str:
+        """What of it gets a direction, as `Memory.embedded_text`."""
+        return embedded(self.title, self.text, self.speaker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Table: many candidates as columns, one array per field; NaN and the kind -1 are unknown."""
+"""Table: many candidates as columns, one array per field; NaN, the kind -1 and the label -1 are unknown."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -11,13 +11,41 @@ from numpy.typing import NDArray
 
 from recollect.errors import FieldError, remedy
 from recollect.model import limits
-from recollect.model.candidate import COUNTS, MOMENTS, SHARES, Candidate
+from recollect.model.candidate import COUNTS, LABELS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 KINDS = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A name for each row, as the number that it has among `names`; a row without one has `NONE`."""
+
+    codes: NDArray[np.intp]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, given: Sequence[str | None]) -> Self:
+        """These names, one for each row."""
+        numbers: dict[str, int] = {}
+        codes = [NONE if name is None else numbers.setdefault(name, len(numbers)) for name in given]
+        return cls(np.array(codes, dtype=np.intp), tuple(numbers))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Rows) -> "Labels":
+        return Labels(self.codes[rows], self.names)
+
+    def tolist(self) -> list[str | None]:
+        """The name of each row."""
+        return [None if code == NONE else self.names[code] for code in self.codes.tolist()]
+
+
+NONE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +63,7 @@ class Table:
     dates: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     kinds: NDArray[np.int8] | None = None
     vectors: NDArray[np.floating[Any]] | None = None
+    labels: Mapping[str, Labels] = field(default_factory=dict[str, Labels])
     similarity_error: float = 0.0
 
     def __post_init__(self) -> None:
@@ -43,7 +72,7 @@ class Table:
         limits.unique_ids(self.ids)
         _refuse_error(self.similarity_error)
         columns = {**self.numbers, **self.dates, "kind": self.kinds, "vector": self.vectors}
-        for name, column in columns.items():
+        for name, column in {**columns, **self.labels}.items():
             if column is not None:
                 _refuse_length(name, column, self.ids)
         for known, given in ((RANGES, self.numbers), (DATE_RANGES, self.dates)):
@@ -56,6 +85,10 @@ class Table:
             raise FieldError(f"{self.vectors.ndim} axes; give a row for each id", field="vector")
         if self.kinds is not None:
             _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
+        for name, label in self.labels.items():
+            if name not in LABELS:
+                raise FieldError(f"no column is called so; {remedy(name, LABELS)}", field=name)
+            _refuse_outside(name, label.codes, NONE, len(label.names) - 1)
 
     @classmethod
     def trusted(
@@ -66,12 +99,13 @@ class Table:
         dates: Mapping[str, Floats],
         kinds: NDArray[np.int8] | None = None,
         vectors: NDArray[np.floating[Any]] | None = None,
+        labels: Mapping[str, Labels] | None = None,
         similarity_error: float = 0.0,
     ) -> Self:
         """A table of columns that were checked before, or made of what was: nothing is looked at again."""
         table = object.__new__(cls)
         columns = {"ids": ids, "numbers": numbers, "dates": dates, "kinds": kinds, "vectors": vectors}
-        for name, value in columns.items():
+        for name, value in {**columns, "labels": labels or {}}.items():
             object.__setattr__(table, name, value)
         object.__setattr__(table, "similarity_error", similarity_error)
         return table
@@ -87,6 +121,7 @@ class Table:
             dates={name: _dates(name, candidates) for name in MOMENTS},
             kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
             vectors=_vectors(candidates),
+            labels={name: Labels.of([getattr(one, name) for one in candidates]) for name in LABELS},
         )
 
     def with_evidence(
@@ -94,21 +129,28 @@ class Table:
         *,
         similarity: NDArray[np.floating[Any]] | None = None,
         lexical: NDArray[np.floating[Any]] | None = None,
-        similarity_error: float = 0.0,
+        similarity_error: float | None = None,
+        **others: NDArray[np.floating[Any]] | None,
     ) -> "Table":
-        """The same columns and what one question brought up; of the evidence, only the length is checked."""
-        given = (("similarity", similarity), ("lexical", lexical))
+        """The same columns and what one question brought up; of the evidence, only the length is checked.
+
+        Without a `similarity_error` it is what it was, or none for similarities that are given.
+        """
+        given = (("similarity", similarity), ("lexical", lexical), *others.items())
+        kept = self.similarity_error if similarity is None else 0.0
+        error = kept if similarity_error is None else similarity_error
         evidence = {name: np.asarray(column, dtype=np.float64) for name, column in given if column is not None}
         for name, column in evidence.items():
             _refuse_length(name, column, self.ids)
-        _refuse_error(similarity_error)
+        _refuse_error(error)
         return Table.trusted(
             ids=self.ids,
             numbers={**self.numbers, **evidence},
             dates=self.dates,
             kinds=self.kinds,
             vectors=self.vectors,
-            similarity_error=similarity_error,
+            labels=self.labels,
+            similarity_error=error,
         )
 
     def __len__(self) -> int:
@@ -138,6 +180,7 @@ class Table:
         known |= {name: [_moment(value) for value in column[here].tolist()] for name, column in self.dates.items()}
         if self.kinds is not None:
             known["kind"] = [None if kind < 0 else KINDS[kind] for kind in self.kinds[here].tolist()]
+        known |= {name: label[here].tolist() for name, label in self.labels.items()}
         known["id"] = [self.ids[row] for row in rows]
         unknown = [None] * len(rows)
         return [_candidate(values) for values in zip(*(known.get(name, unknown) for name in FIELDS), strict=True)]
@@ -150,6 +193,7 @@ class Table:
             dates={name: column[rows] for name, column in self.dates.items()},
             kinds=None if self.kinds is None else self.kinds[rows],
             vectors=None if self.vectors is None else self.vectors[rows],
+            labels={name: label[rows] for name, label in self.labels.items()},
             similarity_error=self.similarity_error,
         )
 
@@ -173,6 +217,7 @@ MICROSECOND = timedelta(microseconds=1)
 _WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
 RANGES: Mapping[str, tuple[float, float]] = {
     "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
+    "days_off": (0.0, limits.FARTHEST_DAYS),
     **dict.fromkeys(SHARES, (0.0, 1.0)),
     **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
 }
@@ -190,7 +235,7 @@ FIELDS = tuple(field.name for field in fields(Candidate))
 """Every field of a candidate, in order."""
 
 
-def _refuse_length(name: str, column: Sequence[Any] | NDArray[Any], ids: Sequence[Any]) -> None:
+def _refuse_length(name: str, column: Sequence[Any] | NDArray[Any] | Labels, ids: Sequence[Any]) -> None:
     if len(column) != len(ids):
         raise FieldError(f"{len(column)} values for {len(ids)} ids", field=name)
 

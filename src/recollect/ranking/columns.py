@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.model.table import KINDS, MICROSECOND, Floats, Rows, Table, microseconds
+from recollect.model.table import KINDS, MICROSECOND, NONE, Floats, Rows, Table, microseconds
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
-from recollect.ranking.fusion import Either
+from recollect.ranking.fusion import Either, Fusion
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.quantities import DATES, DAY, Age, Clock, Fused, Priority, Quantity, Stated
 from recollect.ranking.set_signals import SetSignal
@@ -90,6 +90,11 @@ class Columns:
         """The kind of every row, as the table has it."""
         column = self.table.kinds
         return column if column is None or self.rows is None else column.take(self.rows)
+
+    def labels(self, name: str, rows: Rows) -> NDArray[np.intp]:
+        """The numbers of the sessions or speakers of these rows, as the table has them."""
+        label = self.table.labels.get(name)
+        return np.full(len(rows), NONE, dtype=np.intp) if label is None else label.codes[self.in_table(rows)]
 
     def ids(self, rows: Rows) -> list[MemoryId]:
         """The ids of these rows."""
@@ -326,27 +331,32 @@ def _days(dates: Floats, at: datetime) -> Floats:
     return np.maximum(days, 0.0, out=days)
 
 
-def _fuse(rule: Either, columns: Columns) -> Floats | None:
+def _fuse(rule: Fusion, columns: Columns) -> Floats | None:
     """The relevance of each row, by the oracle's operations in the oracle's order: equal to the bit."""
     own = columns.number("relevance")
     arms = {arm: columns.number(arm) for arm in rule.arms}
     if own is None and all(arm is None for arm in arms.values()):
         return None
-    fused, silent = _heard(arms["similarity"], columns)
-    fused = np.clip(fused, 0.0, 1.0)
-    if rule.lexical_strength > 0:
+    similarity, silent = _heard(arms["similarity"], columns)
+    fused = np.clip(similarity, 0.0, 1.0)
+    if "lexical" in arms:
         lexical, unmatched = _heard(arms["lexical"], columns)
-        miss = 1.0 - lexical
-        doubt = miss.copy()
-        for _ in range(rule.lexical_strength - 1):
-            doubt *= miss
-        np.subtract(1.0, doubt, out=doubt)
-        fused += np.multiply(1.0 - fused, doubt, out=doubt)
+        fused = _either(fused, lexical, rule) if isinstance(rule, Either) else rule.mixed(fused, lexical)
         np.minimum(fused, 1.0, out=fused)
         silent &= unmatched
     if silent.any():
         fused[silent] = np.nan
     return fused if own is None else np.where(np.isnan(own), fused, own)
+
+
+def _either(similarity: Floats, lexical: Floats, rule: Either) -> Floats:
+    miss = 1.0 - lexical
+    doubt = miss.copy()
+    for _ in range(rule.lexical_strength - 1):
+        doubt *= miss
+    np.subtract(1.0, doubt, out=doubt)
+    similarity += np.multiply(1.0 - similarity, doubt, out=doubt)
+    return similarity
 
 
 def _heard(arm: Floats | None, columns: Columns) -> tuple[Floats, NDArray[np.bool_]]:

@@ -57,8 +57,20 @@ class Explanation:
     def score(self) -> float:
         return math.prod((scale.times for scale in self.scales), start=self.base)
 
+    @property
+    def shown(self) -> tuple[Part, ...]:
+        """The parts that say something, or count for something all the same."""
+        return tuple(part for part in self.parts if part.points != 0.0 or not part.assumed)
+
+    @property
+    def silence(self) -> str | None:
+        """The parts that neither say nor count for anything, in words; `None` if there are none."""
+        silent = [part.signal for part in self.parts if part.points == 0.0 and part.assumed]
+        return f"no evidence: {', '.join(silent)}" if silent else None
+
     def __str__(self) -> str:
-        parts = [f"+ {part.points:.3f}  {part}" for part in self.parts]
+        parts = [f"+ {part.points:.3f}  {part}" for part in self.shown]
+        parts += [f"+ 0.000  {self.silence}"] if self.silence else []
         scales = [f"× {scale.times:.3f}  {scale}" for scale in self.scales]
         return "\n".join([f"{self.score:.3f}", *parts, *scales])
 

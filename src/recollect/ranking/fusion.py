@@ -1,6 +1,7 @@
 """Fusion: evidence on several scales → one relevance."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
@@ -8,8 +9,29 @@ from recollect.model.candidate import Candidate
 STRONGEST = 16
 
 
+class _Arms:
+    """What a question finds by, and which of that found nothing."""
+
+    __slots__ = ()
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms that are heard."""
+        return ("similarity", "lexical")
+
+    def silent(self, candidate: Candidate) -> tuple[str, ...]:
+        """The arms that found nothing for this candidate."""
+        return tuple(arm for arm in self.arms if getattr(candidate, arm) is None)
+
+    def found(self, candidate: Candidate) -> tuple[float, float] | None:
+        """What both arms found, held within 0..1, and 0 where one found nothing; `None` if none did."""
+        if len(self.silent(candidate)) == len(self.arms):
+            return None
+        return min(max(candidate.similarity or 0.0, 0.0), 1.0), candidate.lexical or 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class Either:
+class Either(_Arms):
     """Relevant by meaning, or else by words: s + (1 - s) · (1 - (1 - l)ⁿ).
 
     The arms are witnesses of whom one is enough; the words are heard `lexical_strength` times, for a share
@@ -28,21 +50,51 @@ class Either:
 
     def __call__(self, candidate: Candidate) -> float | None:
         """The candidate's own relevance if it brings one, else the fused; `None` without evidence."""
-        if candidate.relevance is not None:
+        found = self.found(candidate)
+        if candidate.relevance is not None or found is None:
             return candidate.relevance
-        if len(self.silent(candidate)) == len(self.arms):
-            return None
-        similarity = min(max(candidate.similarity or 0.0, 0.0), 1.0)
-        doubt, lexical = 1.0, candidate.lexical or 0.0
+        (similarity, lexical), doubt = found, 1.0
         for _ in range(self.lexical_strength):
             doubt *= 1.0 - lexical
         return min(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms that are heard."""
         return ("similarity", "lexical") if self.lexical_strength else ("similarity",)
 
-    def silent(self, candidate: Candidate) -> tuple[str, ...]:
-        """The arms that found nothing for this candidate."""
-        return tuple(arm for arm in self.arms if getattr(candidate, arm) is None)
+
+@dataclass(frozen=True, slots=True)
+class Blend(_Arms):
+    """Relevant by meaning and by words, each by its share: (a · s + b · l - o · s · l) / (1 - o), with a + b = 1.
+
+    What both say is partly the same, so `overlap` takes some of it off; full evidence of both arms is still 1. Like
+    `Either` it looks at one candidate alone, and columns repeat it to the bit.
+    """
+
+    lexical_share: float
+    overlap: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.lexical_share <= 1.0:
+            raise ProfileError(f"lexical_share is {self.lexical_share!r}, not within 0..1")
+        most = min(self.lexical_share, 1.0 - self.lexical_share)
+        if not 0.0 <= self.overlap <= most:
+            raise ProfileError(f"overlap is {self.overlap!r}; give at most {most:g}, or more evidence would count less")
+
+    def __call__(self, candidate: Candidate) -> float | None:
+        """The candidate's own relevance if it brings one, else the blended; `None` without evidence."""
+        found = self.found(candidate)
+        if candidate.relevance is not None or found is None:
+            return candidate.relevance
+        similarity, lexical = found
+        mixed: float = self.mixed(similarity, lexical)
+        return min(mixed, 1.0)
+
+    def mixed(self, similarity: Any, lexical: Any) -> Any:
+        """The formula, of numbers or of columns of them."""
+        both = (1.0 - self.lexical_share) * similarity + self.lexical_share * lexical
+        return (both - self.overlap * (similarity * lexical)) / (1.0 - self.overlap)
+
+
+Fusion = Either | Blend
+"""Any rule that makes one relevance of the evidence."""

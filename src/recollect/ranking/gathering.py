@@ -5,27 +5,31 @@ same evidence.
 """
 
 import heapq
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.model.table import Floats, Rows
-from recollect.ranking.columns import Columns, date_column, largest, pick
+from recollect.model.table import NONE, Floats, Rows
+from recollect.ranking.columns import ROUNDING, Columns, date_column, largest, pick
 from recollect.ranking.profile import Profile
 from recollect.ranking.scorer import SetEvidence
-from recollect.ranking.set_signals import Given, Newest, SetSignal
+from recollect.ranking.set_signals import STEPS, Given, Newest, SetSignal, Thread
 from recollect.ranking.signals import Relevance
 
 
 @dataclass(frozen=True, slots=True)
 class SetColumn:
-    """What one set signal found: a value per row, NaN where there is no telling, and some reasons."""
+    """What one set signal found: a value per row, NaN where there is no telling, and the reason for a row's."""
 
     values: Floats
-    notes: Mapping[int, str]
+    note: Callable[[int], str | None]
 
+
+TOLD_APART = 9
+"""To how many digits what is computed over a set is told apart: beyond, the order of the set would show."""
 
 SetColumns = Mapping[str, SetColumn]
 """What every set signal of a profile found, by signal."""
@@ -48,7 +52,7 @@ def evidence(sets: SetColumns, row: int) -> SetEvidence:
 
 def _given(column: SetColumn, row: int) -> Given:
     value = float(column.values[row])
-    return Given(None if np.isnan(value) else value, column.notes.get(row))
+    return Given(None if np.isnan(value) else value, column.note(row))
 
 
 def _compute(signal: SetSignal, columns: Columns, profile: Profile, rows: Rows) -> SetColumn:
@@ -56,6 +60,8 @@ def _compute(signal: SetSignal, columns: Columns, profile: Profile, rows: Rows) 
         case Newest():
             rivals = _most_relevant(columns, profile.relevance, rows, signal.among)
             return _newest(signal, columns, rivals)
+        case Thread():
+            return _thread(signal, columns, profile.relevance, rows)
         case _ as unknown:
             assert_never(unknown)
 
@@ -87,20 +93,117 @@ def _newest(signal: Newest, columns: Columns, rows: Rows) -> SetColumn:
     dates = date_column(signal.clock, Columns(rivals, columns.at))
     if dates is None or rivals.vectors is None:
         values[rows] = np.nan
-        return SetColumn(values, notes)
+        return SetColumn(values, _silent)
     directions = _directions(rivals.vectors.astype(np.float64))
     values[rows[np.isnan(dates) | ~directions.any(axis=1)]] = np.nan
-    cosines = directions @ directions.T
-    newer = (cosines > signal.above) & (dates[None, :] > dates[:, None])
+    cosines = np.round(directions @ directions.T, TOLD_APART)
+    above = np.where(_one_voice(columns, rows), signal.inside, signal.above)
+    newer = (cosines > above) & (dates[None, :] > dates[:, None])
     for i in np.flatnonzero(newer.any(axis=1)).tolist():
-        twins = np.flatnonzero(newer[i])
-        nearest = twins[np.argmax(cosines[i, twins])]
+        twins: list[int] = np.flatnonzero(newer[i]).tolist()
+        near = [(float(cosines[i, twin]), float(above[i, twin])) for twin in twins]
+        unlike = [(_unlike(cosine, least, signal.same), -cosine) for cosine, least in near]
+        nearest = unlike.index(min(unlike))
+        values[rows[i]] = unlike[nearest][0]
         others = f" and {len(twins) - 1} more" if len(twins) > 1 else ""
-        values[rows[i]] = 0.0
         notes[int(rows[i])] = (
-            f"newer and nearly the same (cosine {cosines[i, nearest]:.2f}): {rivals.ids[nearest]}{others}"
+            f"newer and nearly the same (cosine {near[nearest][0]:.2f}): {rivals.ids[twins[nearest]]}{others}"
         )
-    return SetColumn(values, notes)
+    return SetColumn(values, notes.get)
+
+
+def _one_voice(columns: Columns, rows: Rows) -> NDArray[np.bool_]:
+    """Whether each two of these were said in one session by one speaker, or by nobody in particular."""
+    sessions, speakers = columns.labels("session", rows), columns.labels("speaker", rows)
+    together = (sessions[:, None] == sessions[None, :]) & (sessions != NONE)[:, None]
+    found: NDArray[np.bool_] = together & (speakers[:, None] == speakers[None, :])
+    return found
+
+
+def _unlike(cosine: float, above: float, same: float | None) -> float:
+    """How far a newer memory is from saying the same."""
+    return 0.0 if same is None else max((same - cosine) / (same - above), 0.0)
+
+
+def _thread(signal: Thread, columns: Columns, relevance: Relevance, rows: Rows) -> SetColumn:
+    values = np.full(len(columns), np.nan)
+    dates = date_column(signal.clock, columns)
+    heard = columns.signal(relevance)
+    if dates is None or heard is None:
+        return SetColumn(values, _silent)
+    here = pick(heard, rows)
+    rows = rows[~(np.isnan(here) | np.isnan(pick(dates, rows)))]
+    steps = _steps(columns, relevance, rows)
+    sessions = columns.labels("session", rows)
+    belonging = _best_of_sessions(steps, sessions)
+    # the squares of steps are whole numbers, whose sums are exact in any order
+    squares, moments = belonging * belonging, pick(dates, rows)
+    inside = squares * _newer_inside(moments, sessions) / STEPS**2
+    others = _newer(moments, squares) / STEPS**2 - inside
+    share = belonging / STEPS
+    with np.errstate(over="ignore"):  # what fades by next to nothing is gone at once
+        fading = np.exp2(-(others / signal.half + inside / signal.half_inside))
+    values[rows] = np.round(share * fading, TOLD_APART)
+
+    def note(row: int) -> str | None:
+        place = int(np.searchsorted(rows, row))
+        if place == len(rows) or rows[place] != row:
+            return None
+        newer = others[place] + inside[place]
+        what = "" if sessions[place] == NONE else "its session is "
+        return f"{what}{share[place]:.0%} as relevant as the best; {newer:.1f} such are newer"
+
+    return SetColumn(values, note)
+
+
+def _silent(row: int) -> None:
+    """There is nothing to say."""
+
+
+def _steps(columns: Columns, relevance: Relevance, rows: Rows) -> Floats:
+    """How relevant each row is, in steps of the most relevant one; those too close to tell are asked of the oracle."""
+    best = _most_relevant(columns, relevance, rows, 1)
+    most = float(columns.settled(relevance, best)[0]) if len(best) else 0.0
+    if most <= 0.0:
+        return np.zeros(len(rows))
+    near = pick(columns.values(relevance), rows)
+    slack = columns.slack(relevance)
+    with np.errstate(over="ignore"):  # beside a best of next to nothing, what is only near the truth may be infinite
+        exact = np.floor(STEPS * near / most)
+        if slack > 0.0:
+            least, utmost = ((STEPS * (near + off) / most) for off in (-slack, slack))
+            close = np.flatnonzero(np.floor(least - STEPS * ROUNDING) != np.floor(utmost + STEPS * ROUNDING))
+            exact[close] = np.floor(STEPS * columns.settled(relevance, rows[close]) / most)
+    return np.minimum(exact, float(STEPS))
+
+
+def _newer(moments: Floats, weights: Floats) -> Floats:
+    """What all that is newer weighs, for each of these."""
+    order = np.argsort(moments, kind="stable")
+    until = np.concatenate([np.zeros(1), np.cumsum(weights[order])])
+    found: Floats = until[-1] - until[np.searchsorted(moments[order], moments, side="right")]
+    return found
+
+
+def _newer_inside(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
+    """How many of its own session are newer, for each of these; none where it has no session."""
+    found = np.zeros(len(moments))
+    rows = np.flatnonzero(sessions != NONE)
+    if len(rows):
+        order = rows[np.lexsort((moments[rows], sessions[rows]))]
+        codes, times = sessions[order], moments[order]
+        at_once = np.cumsum(np.append(True, (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])))
+        found[order] = np.searchsorted(codes, codes, side="right") - np.searchsorted(at_once, at_once, side="right")
+    return found
+
+
+def _best_of_sessions(steps: Floats, sessions: NDArray[np.intp]) -> Floats:
+    """The most of each row's session; its own where it has none."""
+    if not len(steps):
+        return steps
+    best = np.zeros(int(sessions.max()) + 2)
+    np.maximum.at(best, sessions, steps)  # those without one share the last place
+    return np.where(sessions == NONE, steps, best[sessions])
 
 
 def _directions(vectors: Floats) -> Floats:

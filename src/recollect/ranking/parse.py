@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from recollect.errors import ProfileError, remedy, show, spelled
 from recollect.model.memory import Kind
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.profile import Factor, Gate, Hearing, Profile, Question, Term
 from recollect.ranking.quantities import Clock
 from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
 from recollect.ranking.signals import SIGNALS, Signal
@@ -33,7 +33,7 @@ UNITS = {
 }
 DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(UNITS)})")
 Choice = TypeVar("Choice", bound=StrEnum)
-KEYS = ("about", "version", "question", "min_score", "max_items", "terms", "factors", "gates")
+KEYS = ("about", "version", "report", "question", "hearing", "min_score", "max_items", "terms", "factors", "gates")
 
 
 def parse(text: str, *, name: str) -> Profile:
@@ -57,7 +57,7 @@ def build(document: Document, *, name: str) -> Profile:
 def override(profile: Profile, changes: Document) -> Profile:
     """The profile with some of its keys changed, checked like any other; `None` removes a key.
 
-    Its version says that it was changed, and into what: equal outcomes have equal versions.
+    Its version says that it was changed, and into what: equal outcomes have equal versions. No report tells of it.
     """
     if not isinstance(changes, Mapping):
         raise ProfileError(f"overrides is {show(changes)}; give a mapping with keys of the profile")
@@ -67,14 +67,18 @@ def override(profile: Profile, changes: Document) -> Profile:
     if changed == profile:
         return profile
     base = changed.version.split("+")[0]
-    content = json.dumps(describe(replace(changed, version=base)), sort_keys=True)
+    changed = replace(changed, version=base, report=None)
+    content = json.dumps(describe(changed), sort_keys=True)
     return replace(changed, version=f"{base}+{hashlib.sha256(content.encode()).hexdigest()[:8]}")
 
 
 def describe(profile: Profile) -> dict[str, Any]:
     """The profile as a document that builds it again; every option is spelled out."""
     document: dict[str, Any] = {"about": profile.about, "version": profile.version}
+    if profile.report is not None:
+        document["report"] = profile.report
     document["question"] = profile.question.value
+    document["hearing"] = profile.hearing.value
     document["min_score"] = profile.min_score
     if profile.max_items is not None:
         document["max_items"] = profile.max_items
@@ -90,14 +94,16 @@ def _read(document: Document) -> dict[str, Any]:
     factors = {key: _factor(key, value) for key, value in _table(document, "factors").items()}
     uses: Mapping[str, Term | Factor] = {**terms, **factors}
     gates = [_gate(key, value, uses) for key, value in _table(document, "gates").items()]
-    max_items = document.get("max_items")
+    max_items, report = document.get("max_items"), document.get("report")
     return {
         "version": _text(document.get("version", ""), "version"),
         "about": _text(document.get("about", ""), "about"),
+        "report": None if report is None else _text(report, "report"),
         "terms": tuple(terms.values()),
         "factors": tuple(factors.values()),
         "gates": tuple(gates),
         "question": _choice(Question, document.get("question", "optional"), "question"),
+        "hearing": _choice(Hearing, document.get("hearing", "alone"), "hearing"),
         "min_score": _number(document.get("min_score", 0.0), "min_score"),
         "max_items": None if max_items is None else _whole(max_items, "max_items"),
     }

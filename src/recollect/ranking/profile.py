@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from recollect.errors import ProfileError, show
@@ -11,6 +11,7 @@ from recollect.ranking.signals import EVIDENCE, Relevance, Signal
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,54}(\+[0-9a-f]{8})?")
+REPORT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\.json")
 WEIGHT_TOLERANCE = 1e-9
 
 
@@ -20,6 +21,17 @@ class Question(StrEnum):
     NEEDED = "needed"
     OPTIONAL = "optional"
     REFUSED = "refused"
+
+
+class Hearing(StrEnum):
+    """How a question is put to memories: to each alone, or to each as a turn of its session.
+
+    As a turn it is heard with what was said just before it, and a question that names who said something is also put
+    the way they would say it.
+    """
+
+    ALONE = "alone"
+    TURNS = "turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The terms, factors and gates for one purpose; one that makes no sense cannot exist."""
+    """The terms, factors and gates for one purpose; one that makes no sense cannot exist.
+
+    `report` names the file beside it that tells how well these numbers did; it ranks nothing, so it makes no other
+    profile.
+    """
 
     name: str
     version: str
@@ -70,8 +86,10 @@ class Profile:
     factors: tuple[Factor, ...] = ()
     gates: tuple[Gate, ...] = ()
     question: Question = Question.OPTIONAL
+    hearing: Hearing = Hearing.ALONE
     min_score: float = 0.0
     max_items: int | None = None
+    report: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -107,6 +125,8 @@ class Profile:
         _share("min_score", self.min_score)
         if self.max_items is not None and self.max_items < 1:
             raise ProfileError(f"max_items is {self.max_items!r}; give at least 1, or leave it out")
+        if self.report is not None and not REPORT.fullmatch(self.report):
+            raise ProfileError(f"its report is {show(self.report)}; give the name of a .json file beside it")
 
     def _check_weights(self) -> None:
         total = math.fsum(term.weight for term in self.terms)

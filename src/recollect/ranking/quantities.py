@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
-from recollect.ranking.fusion import Either
+from recollect.ranking.fusion import Fusion
 
 DAY = timedelta(days=1)
 
@@ -96,7 +96,7 @@ class Age:
 class Fused:
     """The evidence of all arms as one number."""
 
-    rule: Either
+    rule: Fusion
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Here are their names and options; `gather` computes them, once per ranking, over
 that passed the gates. The scorer takes the outcome as given, like any other evidence.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
@@ -22,30 +23,74 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """1 unless a newer memory says nearly the same, then 0.
+    """1 unless a newer memory says nearly the same, then 0; or with `same`, less the nearer it is, and 0 from there on.
 
     Only the `among` most relevant candidates are compared, by the cosine of their vectors; the others keep
-    their 1. Without a vector or a date there is no telling.
+    their 1. What one speaker says again in the same session is a correction from `above_inside` on. Without a vector or
+    a date there is no telling.
     """
 
     name: ClassVar[str] = "newest"
-    levels: ClassVar[tuple[float, ...]] = (0.0, 1.0)
-    """The values it can have."""
     to_rise: ClassVar[str] = "if no newer memory said nearly the same"
     """What would have had to be so for a higher value, in words."""
     above: float = 0.88
     among: int = 30
     clock: Clock = Clock.CURRENT
+    same: float | None = None
+    above_inside: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.above <= 1.0:
-            raise ProfileError(f"newest: above is {self.above!r}; give a cosine above 0 and at most 1")
+        for option, cosine in (("above", self.above), ("above_inside", self.inside)):
+            if not 0.0 < cosine <= 1.0:
+                raise ProfileError(f"newest: {option} is {cosine!r}; give a cosine above 0 and at most 1")
+        if self.inside > self.above:
+            raise ProfileError(
+                f"newest: above_inside is {self.inside!r}; give at most what `above` has, {self.above!r}"
+            )
+        if self.same is not None and not self.above < self.same <= 1.0:
+            raise ProfileError(f"newest: same is {self.same!r}; give a cosine over {self.above!r} and at most 1")
         if self.among < 2:
             raise ProfileError(f"newest: among is {self.among!r}; twins are at least 2")
 
+    @property
+    def inside(self) -> float:
+        """From which cosine on one speaker says the same again in one session."""
+        return self.above if self.above_inside is None else self.above_inside
 
-SetSignal: TypeAlias = Newest
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        """The values it can have, if they are few."""
+        return (0.0, 1.0) if self.same is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """How far the memory belongs to what is relevant and going on: 1 for the most relevant session that is newest.
+
+    A memory is as relevant here as the best of its session, measured by the best of all, in `STEPS` steps. That is
+    halved for every `half` memories of other sessions that are newer and as relevant as the best, and for every
+    `half_inside` of its own session; those that are less relevant count by the square of how much they are. So it fades
+    not with days but with what has come since: an old thread that nothing followed is still the current one.
+    """
+
+    name: ClassVar[str] = "thread"
+    to_rise: ClassVar[str] = "if its session were more relevant, or less that is relevant were newer"
+    levels: ClassVar[None] = None
+    half: float = 8.0
+    half_inside: float = 3.0
+    clock: Clock = Clock.CURRENT
+
+    def __post_init__(self) -> None:
+        for option, half in (("half", self.half), ("half_inside", self.half_inside)):
+            if not 0.0 < half < math.inf:
+                raise ProfileError(f"thread: {option} is {half!r}; give a finite number above 0")
+
+
+STEPS = 16
+"""How finely a thread tells relevance apart: so many steps need not be told apart to the last bit, but for a few."""
+
+SetSignal: TypeAlias = Newest | Thread
 """Any set signal: a frozen dataclass whose fields are the options a profile may set."""
 
-SET_SIGNALS: Mapping[str, type[SetSignal]] = {signal.name: signal for signal in (Newest,)}
+SET_SIGNALS: Mapping[str, type[SetSignal]] = {Newest.name: Newest, Thread.name: Thread}
 """Every set signal by its name in a profile."""

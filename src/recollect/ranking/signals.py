@@ -9,7 +9,7 @@ from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
-from recollect.ranking.fusion import Either
+from recollect.ranking.fusion import Blend, Either, Fusion
 from recollect.ranking.quantities import DAY, Age, Clock, Fused, Priority, Quantity, Stated
 
 
@@ -41,13 +41,24 @@ class Relevance:
 
     name: ClassVar[str] = "relevance"
     lexical_strength: int = 3
+    lexical_share: float | None = None
+    overlap: float = 0.0
 
     def __post_init__(self) -> None:
-        _ = self.quantity
+        if self.lexical_share is None and self.overlap != 0.0:
+            raise ProfileError(f"overlap is {self.overlap!r}, but there is no lexical_share; give both")
+        _ = self.rule
+
+    @property
+    def rule(self) -> Fusion:
+        """How the arms become one: blended by their shares, or one of them is enough."""
+        if self.lexical_share is not None:
+            return Blend(self.lexical_share, self.overlap)
+        return Either(self.lexical_strength)
 
     @property
     def quantity(self) -> Quantity:
-        return Fused(Either(self.lexical_strength))
+        return Fused(self.rule)
 
     @property
     def curve(self) -> Curve:
@@ -136,6 +147,39 @@ class Recency:
         return Decay(self.rate_per_day or 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Addressed(_Plain):
+    """Whether the question names who said it: 1 if it does, 0 if it names others."""
+
+    name: ClassVar[str] = "addressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(_Plain):
+    """How much of the question's words the memory's session has, as a whole."""
+
+    name: ClassVar[str] = "setting"
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """How near the memory is to a day that the question names; what was said before that day is twice as far."""
+
+    name: ClassVar[str] = "dated"
+    half_life: timedelta = timedelta(days=7)
+
+    def __post_init__(self) -> None:
+        _ = self.curve
+
+    @property
+    def quantity(self) -> Quantity:
+        return Stated("days_off")
+
+    @property
+    def curve(self) -> Curve:
+        return HalfLife(self.half_life / DAY)
+
+
 class _Counted(Protocol):
     """A signal that reads a count of the candidate's, and checks its curve when it is made."""
 
@@ -191,6 +235,19 @@ class Revisions(_Counted):
         return Saturating(self.cap)
 
 
+@dataclass(frozen=True, slots=True)
+class Substance(_Counted):
+    """How much the memory tells: the words in it that find something, none if it asks; full at the cap."""
+
+    name: ClassVar[str] = "substance"
+    reads: ClassVar[str] = "words"
+    cap: float = 20.0
+
+    @property
+    def curve(self) -> Curve:
+        return Saturating(self.cap)
+
+
 PRIORITIES: Mapping[Kind, float] = {
     Kind.PROFILE: 1.0,
     Kind.PREFERENCE: 0.9,
@@ -224,11 +281,13 @@ class KindPriority:
         return Clamp()
 
 
-EVIDENCE = frozenset({Relevance.name, Similarity.name, Lexical.name})
+EVIDENCE = frozenset({Relevance.name, Similarity.name, Lexical.name, Addressed.name, Dated.name, Setting.name})
 """The signals that only a question can feed."""
 
 _SIGNALS: tuple[type[Signal], ...] = (
+    Addressed,
     Confidence,
+    Dated,
     Frequency,
     Importance,
     KindPriority,
@@ -238,7 +297,9 @@ _SIGNALS: tuple[type[Signal], ...] = (
     Relevance,
     Revisions,
     Salience,
+    Setting,
     Similarity,
+    Substance,
     Usefulness,
 )
 

@@ -16,7 +16,7 @@ from recollect.ranking import scorer
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
-from recollect.ranking.quantities import Priority
+from recollect.ranking.quantities import Age, Priority
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Signal, read
@@ -274,13 +274,14 @@ def _with(explanation: Explanation, signal: str, value: float) -> Explanation:
 
 def _attainable(signal: Signal | SetSignal, value: float) -> float | None:
     """The next value up that the signal can have at all: some know few values."""
+    levels: tuple[float, ...] | None
     if isinstance(signal, SetSignal):
         levels = signal.levels
     elif isinstance(signal.quantity, Priority):
         levels = (*signal.quantity.priorities.values(), signal.quantity.otherwise)
     else:
-        return value
-    return min((level for level in levels if level >= value), default=None)
+        levels = None
+    return value if levels is None else min((level for level in levels if level >= value), default=None)
 
 
 def _means(signal: Signal | SetSignal, value: float) -> str | None:
@@ -297,7 +298,8 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
     match curve:
         case HalfLife() | Decay():
             tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
-            return None if tenths is None else f"at most {tenths / 10.0:g} days old"
+            since = "old" if isinstance(signal.quantity, Age) else "from a day that is named"
+            return None if tenths is None else f"at most {tenths / 10.0:g} days {since}"
         case Saturating():
             count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
             return None if count is None else f"{counted} at least {count:d}"

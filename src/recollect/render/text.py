@@ -56,8 +56,10 @@ def handed(context: Context) -> str:
 
 def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]:
     """What each signal contributed, as numbers and bars; the lines add up and multiply to the score."""
-    for part in explanation.parts:
+    for part in explanation.shown:
         yield f"+ {part.points:.3f} {paint(Look.BAR, _bar(part.points))} {printable(str(part))}"
+    if explanation.silence is not None:
+        yield f"+ 0.000 {paint(Look.BAR, _bar(0.0))} {explanation.silence}"
     for scale in explanation.scales:
         yield f"× {scale.times:.3f} {paint(Look.BAR, _bar(scale.times))} {printable(str(scale))}"
 

@@ -1,15 +1,15 @@
 """The shortest store that keeps the contract: everything in dictionaries, and gone with the process."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from typing import TypeVar
 
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.evidence import analysis, lexical
-from recollect.evidence.similarity import cosines
+from recollect.evidence import analysis, asking, lexical, turns
+from recollect.evidence.similarity import nearest
 from recollect.heirs import Lock
 from recollect.model.archive import Inventory, Item
 from recollect.model.candidate import Candidate
@@ -18,7 +18,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.erasure import Search
 from recollect.model.kept import Kept
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.probe import Found, Probe, Vector
+from recollect.model.probe import Found, Probe, Vectors
 from recollect.model.scope import Scope
 from recollect.model.stats import MOST_SCOPES, Stats
 from recollect.model.table import Table
@@ -58,9 +58,18 @@ class DictionaryStore:
         seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
         barriers = [barrier(one.memory, probe.at, present=probe.present) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
-        shares = _shares(seen, eligible.tolist(), probe.terms)
+        said = _turns(seen, eligible.tolist()) if probe.in_turns else {}
+        shares = _shares(seen, eligible.tolist(), probe.terms, said)
+        settings = _settings(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
+        near = _similarities(seen, probe.vectors, said)
         candidates = [
-            _candidate(one, state.usage(one.memory.id, until), probe.vector, shares.get(row))
+            _candidate(
+                one,
+                state.usage(one.memory.id, until),
+                similarity=near[row],
+                lexical=shares.get(row),
+                setting=settings.get(row),
+            )
             for row, one in enumerate(seen)
         ]
         return Found(
@@ -71,6 +80,10 @@ class DictionaryStore:
             commit=until,
             memories=lambda rows: [self._unless_erased(seen[row]) for row in rows],
         )
+
+    def speakers(self, probe: Probe) -> frozenset[str]:
+        found = self.gather(probe)
+        return frozenset(one.speaker for one in found.memories(found.rows.tolist()) if one and one.speaker)
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
         state = self._checked()
@@ -178,23 +191,62 @@ class DictionaryStore:
         return self._state
 
 
-def _shares(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
+def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
+    """Which of the eligible was said just before which in the same session."""
+    memories = [seen[row].memory for row in eligible]
+    said = turns.before([(one.session, one.created_at, one.id) for one in memories])
+    return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
+
+
+def _shares(
+    seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str], said: Mapping[int, int]
+) -> dict[int, float]:
     counts = {row: analysis.counts(seen[row].memory.searched_text) for row in eligible}
-    statistics = lexical.statistics(terms, counts.values())
-    shares = {row: lexical.share(terms, counts[row], statistics) for row in eligible}
+    asks = {row: asking.asks(seen[row].memory.text) for row in eligible}
+    heard = {
+        row: turns.heard(counts[row], [(counts[one], asks[one]) for one in _before(row, said)]) for row in eligible
+    }
+    statistics = lexical.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
+    shares = {row: lexical.share(terms, times, statistics, length) for row, (times, length) in heard.items()}
     return {row: share for row, share in shares.items() if share is not None}
 
 
-def _candidate(version: Version, usage: Usage, question: Vector | None, lexical: float | None) -> Candidate:
+def _before(row: int, said: Mapping[int, int]) -> list[int]:
+    """What was said before, as far back as it counts, the last one first."""
+    first = said.get(row)
+    second = None if first is None else said.get(first)
+    return [one for one in (first, second) if one is not None]
+
+
+def _similarities(seen: Sequence[Version], vectors: Vectors | None, said: Mapping[int, int]) -> list[float | None]:
+    def own(row: int) -> float | None:
+        vector = seen[row].vector
+        return None if vectors is None or vector is None else float(nearest(vector[None, :], vectors)[0])
+
+    return [turns.nearness(own(row), own(said[row]) if row in said else None) for row in range(len(seen))]
+
+
+def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
+    sessions: dict[str, Counter[str]] = {}
+    for memory in (seen[row].memory for row in eligible):
+        if memory.session is not None:
+            sessions.setdefault(memory.session, Counter()).update(analysis.counts(memory.searched_text))
+    statistics = lexical.statistics(terms, sessions.values())
+    shares = {session: lexical.share(terms, counts, statistics) for session, counts in sessions.items()}
+    found = {row: shares.get(seen[row].memory.session or "") for row in eligible}
+    return {row: share for row, share in found.items() if share is not None}
+
+
+def _candidate(
+    version: Version, usage: Usage, *, similarity: float | None, lexical: float | None, setting: float | None
+) -> Candidate:
     memory, vector = version.memory, version.vector
-    similarity = None
-    if question is not None and vector is not None:
-        similarity = float(cosines(vector[None, :], question)[0])
     return Candidate(
         id=memory.id,
         kind=memory.kind,
         similarity=similarity,
         lexical=lexical,
+        setting=setting,
         created_at=memory.created_at,
         updated_at=memory.updated_at,
         last_accessed_at=usage.last_served_at,
@@ -205,5 +257,8 @@ def _candidate(version: Version, usage: Usage, question: Vector | None, lexical:
         salience=memory.salience,
         served=usage.served,
         revisions=memory.revisions,
+        words=0 if asking.asks(memory.text) else sum(analysis.counts(memory.searched_text).values()),
+        session=memory.session,
+        speaker=memory.speaker,
         vector=None if vector is None else tuple(vector.astype(np.float64).tolist()),
     )

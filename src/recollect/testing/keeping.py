@@ -59,7 +59,11 @@ def a_probe(question: str | None = None, **given: Any) -> Probe:
     """What recall asks a store for, about a question or about nothing in particular."""
     asked: dict[str, Any] = {}
     if question is not None:
-        asked = {"terms": tuple(dict.fromkeys(terms(question))), "vector": a_direction(question), "encoder": ENCODER}
+        asked = {
+            "terms": tuple(dict.fromkeys(terms(question))),
+            "vectors": a_direction(question)[None, :],
+            "encoder": ENCODER,
+        }
     return Probe(**{"scope": SCOPE, "at": NOW, **asked, **given})
 
 
@@ -105,7 +109,7 @@ def put(store: Store, *memories: Memory) -> list[Memory]:
 def put_all(writing: Writing, memories: Sequence[Memory]) -> list[Memory]:
     """Put all of these, each with a direction of its own."""
     writing.adopt(ENCODER)
-    return [writing.put(memory, a_direction(memory.searched_text)) for memory in memories]
+    return [writing.put(memory, a_direction(memory.embedded_text)) for memory in memories]
 
 
 def together(store: Store, *changes: Callable[[Writing], object]) -> None:

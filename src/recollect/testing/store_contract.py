@@ -18,7 +18,7 @@ pytest.register_assert_rewrite("recollect.testing.promises")
 from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
 from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
-from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
+from recollect.testing.promises.gathering import Eligibility, Evidence, Turns  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
 from recollect.testing.promises.scopes import Scopes  # noqa: E402
 from recollect.testing.promises.threads import Threads  # noqa: E402
@@ -43,6 +43,7 @@ class StoreContract(
     KnownAt,
     AsOf,
     Threads,
+    Turns,
 ):
     """What every store promises. A store supplies the fixture `store`, which is new for each test.
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from recollect.errors import FieldError
-from recollect.evidence.similarity import cosines, direction, directions, error_bound, near_cosines
+from recollect.evidence.similarity import cosines, direction, directions, error_bound, near_cosines, nearest
 
 PARTS = st.floats(-1e300, 1e300, allow_nan=False, allow_infinity=False)
 
@@ -43,15 +43,24 @@ def test_the_order_of_dimensions_and_the_other_rows_change_no_bit(matrix: np.nda
 
 @given(matrices())
 def test_the_fast_cosine_is_within_its_bound(matrix: np.ndarray) -> None:
-    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[0])
+    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[:1])
     assert (np.abs(true - near) <= error_bound(matrix.shape[1])).all()
 
 
 def test_the_bound_holds_for_long_vectors_whose_parts_are_all_alike() -> None:
     matrix = directions(np.ones((1, 16_384)))
-    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[0])
+    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[:1])
     assert abs(true[0] - near[0]) <= error_bound(16_384)
     assert true[0] == pytest.approx(1.0, abs=1e-6)
+
+
+@given(matrices())
+def test_of_several_vectors_the_nearest_counts(matrix: np.ndarray) -> None:
+    both = [cosines(matrix, vector) for vector in matrix[:2]]
+    assert nearest(matrix, matrix[:2]).tolist() == np.max(both, axis=0).tolist()
+    assert (
+        np.abs(nearest(matrix, matrix[:2]) - near_cosines(matrix, matrix[:2])) <= error_bound(matrix.shape[1])
+    ).all()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, show
+from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.testing import NOW, a_candidate, a_memory
@@ -20,6 +21,21 @@ from recollect.testing import NOW, a_candidate, a_memory
         ({"importance": math.nan}, "importance"),
         ({"salience": -0.1}, "salience"),
         ({"served": -1}, "served"),
+        ({"words": -1}, "words"),
+        ({"words": 1.0}, "words"),
+        ({"addressed": 1.1}, "addressed"),
+        ({"addressed": math.nan}, "addressed"),
+        ({"setting": -0.1}, "setting"),
+        ({"days_off": -1e-9}, "days_off"),
+        ({"days_off": 1e7 + 1.0}, "days_off"),
+        ({"days_off": math.inf}, "days_off"),
+        ({"days_off": math.nan}, "days_off"),
+        ({"days_off": True}, "days_off"),
+        ({"days_off": timedelta(days=1)}, "days_off"),
+        ({"session": ""}, "session"),
+        ({"session": 5}, "session"),
+        ({"speaker": " Ana"}, "speaker"),
+        ({"speaker": "A" * 257}, "speaker"),
         ({"revisions": 2**54}, "revisions"),
         ({"created_at": datetime(2026, 1, 1)}, "created_at"),
         ({"served": 2.5}, "served"),
@@ -50,6 +66,30 @@ def test_a_candidate_that_cannot_be_cannot_be_made(given: dict[str, Any], field:
     with pytest.raises(FieldError) as refusal:
         a_candidate(**given)
     assert refusal.value.field == field
+
+
+def test_what_a_question_and_a_session_tell_of_a_candidate_is_kept_as_it_is() -> None:
+    known: dict[str, Any] = {
+        "addressed": 1,
+        "days_off": 3,
+        "setting": 0.5,
+        "words": 7,
+        "session": "s",
+        "speaker": "Ana",
+    }
+    candidate = a_candidate(**known)
+    assert {name: getattr(candidate, name) for name in known} == known
+    assert (type(candidate.addressed), type(candidate.days_off), type(candidate.words)) == (float, float, int)
+    assert {getattr(a_candidate(), name) for name in known} == {None}
+
+
+def test_a_distance_in_days_is_at_least_0_and_at_most_farther_than_any_two_dates() -> None:
+    assert 2 * (limits.LATEST - limits.EARLIEST).days < limits.FARTHEST_DAYS
+    for days in (0.0, 1e-300, limits.FARTHEST_DAYS):
+        assert limits.a_distance("days_off", days) == days
+    assert str(limits.a_distance("days_off", -0.0)) == "0.0"
+    with pytest.raises(FieldError, match=r"field 'days_off': -0\.5 is not within 0\.\.1e\+07 days"):
+        limits.a_distance("days_off", -0.5)
 
 
 def test_a_candidate_shows_its_own_memory() -> None:

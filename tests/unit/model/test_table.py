@@ -12,7 +12,7 @@ from recollect.errors import FieldError
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
-from recollect.model.table import Table
+from recollect.model.table import NONE, Labels, Table
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.unit.ranking.strategies import candidates
 
@@ -35,7 +35,9 @@ def test_a_field_without_a_column_is_unknown() -> None:
 
 def test_taking_rows_takes_them_from_every_column() -> None:
     pool = [
-        a_candidate(id, similarity=0.5, created_at=NOW, kind=Kind.FACT, vector=(n, 2.0))
+        a_candidate(
+            id, similarity=0.5, created_at=NOW, kind=Kind.FACT, vector=(n, 2.0), session="rst"[n - 1], speaker="Ana"
+        )
         for n, id in enumerate("abc", 1)
     ]
     taken = replace(Table.of(pool), similarity_error=0.1).take(np.array([2, 0]))
@@ -96,6 +98,7 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
     assert asked.ids is base.ids
     assert asked.numbers["importance"] is base.numbers["importance"]
     assert (asked.dates, asked.kinds, asked.vectors) == (base.dates, base.kinds, base.vectors)
+    assert asked.labels is base.labels
     assert asked.numbers["similarity"].dtype == np.float64
     assert asked.similarity_error == 0.01
     assert asked.candidate(0) == a_candidate("a", importance=0.5, kind=Kind.FACT, similarity=0.5, lexical=0.25)
@@ -110,6 +113,8 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
         ({"similarity": np.zeros(2)}, "field 'similarity': 2 values for 1 ids"),
         ({"lexical": np.zeros(0)}, "field 'lexical': 0 values for 1 ids"),
         ({"similarity_error": -0.1}, "field 'similarity_error': -0.1 is no error"),
+        ({"addressed": np.zeros(2)}, "field 'addressed': 2 values for 1 ids"),
+        ({"days_off": np.zeros(3)}, "field 'days_off': 3 values for 1 ids"),
     ],
 )
 def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, Any], complaint: str) -> None:
@@ -124,6 +129,11 @@ def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, An
         ("importance", np.inf, "field 'importance': inf"),
         ("similarity", -1.1, "field 'similarity': -1.1 is not within -1..1"),
         ("served", -1.0, "field 'served': -1.0 is not within 0..9.0072e"),
+        ("words", -1.0, "field 'words': -1.0 is not within 0..9.0072e"),
+        ("addressed", 1.5, "field 'addressed': 1.5 is not within 0..1"),
+        ("setting", -0.5, "field 'setting': -0.5 is not within 0..1"),
+        ("days_off", -0.5, r"field 'days_off': -0.5 is not within 0..1e\+07"),
+        ("days_off", 2e7, r"field 'days_off': 20000000.0 is not within 0..1e\+07"),
         ("magic", 0.5, "field 'magic': no column is called so; known are similarity"),
     ],
 )
@@ -168,6 +178,57 @@ def test_a_column_of_another_length_is_refused(column: str) -> None:
     }
     with pytest.raises(FieldError, match="2 values for 1 ids"):
         Table(ids=[MemoryId("a")], **{column: columns[column]})  # type: ignore[arg-type]
+
+
+def test_evidence_of_any_name_is_added_and_similarities_that_are_not_given_keep_their_error() -> None:
+    rough = Table.of([a_candidate("a", similarity=0.5)]).with_evidence(similarity_error=0.1)
+    asked = rough.with_evidence(addressed=np.array([1.0]), days_off=np.array([2.5]), setting=None)
+    assert asked.similarity_error == 0.1
+    assert asked.candidate(0) == a_candidate("a", similarity=0.5, addressed=1.0, days_off=2.5)
+    assert rough.with_evidence(similarity=np.array([0.25])).similarity_error == 0.0
+    assert rough.with_evidence(lexical=np.array([0.25]), similarity_error=0.0).similarity_error == 0.0
+
+
+def test_labels_are_the_numbers_of_names_in_the_order_they_come() -> None:
+    given = ["b", None, "a", "b"]
+    labels = Labels.of(given)
+    assert (labels.codes.tolist(), tuple(labels.names), len(labels)) == ([0, NONE, 1, 0], ("b", "a"), 4)
+    assert labels.tolist() == given
+    some = labels[np.array([2, 1])]
+    assert (some.codes.tolist(), some.tolist(), tuple(some.names)) == ([1, NONE], ["a", None], ("b", "a"))
+    assert (Labels.of([]).tolist(), Labels.of([None]).tolist()) == ([], [None])
+
+
+def test_labels_come_back_with_their_candidates() -> None:
+    pool = [
+        a_candidate(id, session=session, speaker=speaker)
+        for id, session, speaker in (("a", "s", "Ana"), ("b", None, "Ben"), ("c", "s", None))
+    ]
+    table = Table.of(pool)
+    assert {name: label.tolist() for name, label in table.labels.items()} == {
+        "session": ["s", None, "s"],
+        "speaker": ["Ana", "Ben", None],
+    }
+    assert table.candidates([2, 0, 1]) == [pool[2], pool[0], pool[1]]
+    assert table.take(np.array([2, 1])).candidates([0, 1]) == pool[2:0:-1]
+    assert replace(table, labels={}).candidate(0) == a_candidate("a")
+
+
+@pytest.mark.parametrize(
+    ("labels", "complaint"),
+    [
+        ({"session": Labels.of([])}, "field 'session': 0 values for 1 ids"),
+        ({"speaker": Labels.of(["Ana", "Ben"])}, "field 'speaker': 2 values for 1 ids"),
+        ({"mood": Labels.of(["good"])}, "field 'mood': no column is called so; known are session, speaker"),
+        ({"sesion": Labels.of(["s"])}, "field 'sesion': .*did you mean 'session'"),
+        ({"session": Labels(np.array([1]), ("s",))}, r"field 'session': 1 is not within -1\.\.0"),
+        ({"session": Labels(np.array([-2]), ("s",))}, r"field 'session': -2 is not within -1\.\.0"),
+        ({"speaker": Labels(np.array([0]), ())}, r"field 'speaker': 0 is not within -1\.\.-1"),
+    ],
+)
+def test_labels_that_cannot_be_of_these_rows_are_refused(labels: dict[str, Labels], complaint: str) -> None:
+    with pytest.raises(FieldError, match=complaint):
+        Table(ids=[MemoryId("a")], labels=labels)
 
 
 def test_an_id_that_is_there_twice_is_refused() -> None:

@@ -31,6 +31,12 @@ def test_tokens_are_a_whole_number_of_at_least_one(tokens: Any) -> None:
     assert str(refused.value) == f"tokens is {tokens!r}; give a whole number of at least 1"
 
 
+def test_tokens_without_end_are_refused() -> None:
+    assert Budget(2**63 - 1).tokens == 2**63 - 1
+    with pytest.raises(BudgetError, match=r"tokens is 9223372036854775808, which is no limit; .*below 2\*\*63"):
+        Budget(2**63)
+
+
 @pytest.mark.parametrize("items", [0, -1, True, 2.0])
 def test_a_limit_of_items_lets_at_least_one_in(items: Any) -> None:
     with pytest.raises(BudgetError) as refused:

@@ -14,9 +14,9 @@ from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
 from recollect.packing.why import why, why_packed
 from recollect.ranking.door import rank, take_in
-from recollect.ranking.profiles import built_in
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
+from tests.unit.ranking.sample import SAMPLE
 
 PROMPT = Prompt("0123456789abcdef", Estimate())
 TEXTS = {"a": "deploys run on Fridays " * 10, "b": "the office is in Lisbon " * 10, "c": "x"}
@@ -27,9 +27,9 @@ POOL: list[dict[str, Any]] = [
 
 
 def test_what_does_not_fit_learns_the_budget_that_would_have_been_enough() -> None:
-    ranking = rank(POOL, "default", NOW)
+    ranking = rank(POOL, SAMPLE, NOW)
     tight = Budget(pack(ranking, Budget(10_000), PROMPT).tokens - 1)
-    fate = why("b", POOL, "default", NOW, budget=tight, prompt=PROMPT).fate
+    fate = why("b", POOL, SAMPLE, NOW, budget=tight, prompt=PROMPT).fate
     assert isinstance(fate, Unpacked)
     assert (fate.reason, fate.cost > fate.room) == ("budget", True)
     assert fate.budget is not None
@@ -39,7 +39,7 @@ def test_what_does_not_fit_learns_the_budget_that_would_have_been_enough() -> No
 
 
 def test_what_the_item_limit_kept_out_is_told_what_would_have_ranked_it_among_the_first() -> None:
-    reason = why("b", POOL, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
+    reason = why("b", POOL, SAMPLE, NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
     assert isinstance(reason.fate, Unpacked)
     assert (reason.fate.reason, reason.fate.budget) == ("items", None)
     relevance = next(change for change in reason.changes if change.signal == "relevance")
@@ -48,16 +48,16 @@ def test_what_the_item_limit_kept_out_is_told_what_would_have_ranked_it_among_th
 
 def test_what_is_packed_or_fell_earlier_is_told_as_by_ranking_alone() -> None:
     ample: dict[str, Any] = {"budget": Budget(10_000), "prompt": PROMPT}
-    assert why("a", POOL, "default", NOW, **ample).fate == Ranked(1)
-    assert why("b", POOL, "default", NOW, limit=1, **ample).fate == Outranked(2, 1)
-    assert why("c", POOL, "default", NOW, **ample).fate == Gated("relevance", 0.05, 0.15)
-    assert why("c", POOL, "default", NOW, overrides={"gates": None}, **ample).fate == Ranked(3)
-    assert why("b", POOL, "default", NOW).fate == Ranked(2)
+    assert why("a", POOL, SAMPLE, NOW, **ample).fate == Ranked(1)
+    assert why("b", POOL, SAMPLE, NOW, limit=1, **ample).fate == Outranked(2, 1)
+    assert why("c", POOL, SAMPLE, NOW, **ample).fate == Gated("relevance", 0.05, 0.15)
+    assert why("c", POOL, SAMPLE, NOW, overrides={"gates": None}, **ample).fate == Ranked(3)
+    assert why("b", POOL, SAMPLE, NOW).fate == Ranked(2)
 
 
 def test_half_of_a_question_about_packing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="give both or neither"):
-        why("a", POOL, "default", NOW, budget=Budget(100))
+        why("a", POOL, SAMPLE, NOW, budget=Budget(100))
 
 
 def test_a_question_that_found_nothing_is_passed_on() -> None:
@@ -67,25 +67,25 @@ def test_a_question_that_found_nothing_is_passed_on() -> None:
 
 
 def test_a_ranking_and_a_reason_at_hand_are_told_on_without_ranking_again() -> None:
-    ranking = rank(POOL, "default", NOW)
+    ranking = rank(POOL, SAMPLE, NOW)
     pool = take_in(POOL)
     for items in (1, 2):
         budget = Budget(10_000, items=items)
         for id in "abc":
-            reason = why_ranked(id, pool, built_in("default"), NOW)
-            expected = why(id, POOL, "default", NOW, budget=budget, prompt=PROMPT)
+            reason = why_ranked(id, pool, SAMPLE, NOW)
+            expected = why(id, POOL, SAMPLE, NOW, budget=budget, prompt=PROMPT)
             assert why_packed(reason, ranking, budget, PROMPT) == expected
 
 
 def test_a_reason_about_another_ranking_is_refused() -> None:
-    reason = why_ranked("b", take_in(POOL), built_in("default"), NOW)
+    reason = why_ranked("b", take_in(POOL), SAMPLE, NOW)
     with pytest.raises(InvalidInput, match="memory 'b' is ranked, but not in this ranking"):
-        why_packed(reason, rank(POOL, "default", NOW, limit=1), Budget(10_000), PROMPT)
+        why_packed(reason, rank(POOL, SAMPLE, NOW, limit=1), Budget(10_000), PROMPT)
 
 
 def test_a_pinned_memory_that_took_the_only_item_leaves_the_first_with_nothing_to_change() -> None:
     pool = [{**POOL[0]}, {**POOL[1], "pinned": True}]
-    reason = why("a", pool, "default", NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
+    reason = why("a", pool, SAMPLE, NOW, budget=Budget(10_000, items=1), prompt=PROMPT)
     assert isinstance(reason.fate, Unpacked)
     assert (reason.fate.reason, reason.changes) == ("items", ())
 
@@ -99,9 +99,9 @@ def test_what_would_have_put_it_among_the_items_is_what_would_have_with_so_many_
         for n, (s, i, u) in enumerate(rows)
     ]
     id = f"m{chosen % len(rows)}"
-    reason = why(id, pool, "default", NOW, budget=Budget(100_000, items=items), prompt=PROMPT)
+    reason = why(id, pool, SAMPLE, NOW, budget=Budget(100_000, items=items), prompt=PROMPT)
     if isinstance(reason.fate, Unpacked):
-        outranked = why(id, pool, "default", NOW, limit=items)
+        outranked = why(id, pool, SAMPLE, NOW, limit=items)
         assert isinstance(outranked.fate, Outranked)
         assert reason.changes == outranked.changes
 
@@ -117,4 +117,4 @@ def test_a_counter_that_gives_no_whole_number_is_refused(counted: Any) -> None:
             return counted  # type: ignore[no-any-return]
 
     with pytest.raises(InvalidInput, match=r"the token counter 'odd' gave .*; it must give a whole number"):
-        why("b", POOL, "default", NOW, budget=Budget(70), prompt=Prompt("0" * 16, Odd()))
+        why("b", POOL, SAMPLE, NOW, budget=Budget(70), prompt=Prompt("0" * 16, Odd()))

@@ -15,12 +15,13 @@ from recollect.model.memory import Kind, MemoryId
 from recollect.model.table import Rows, Table
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.profiles import built_in
 from recollect.ranking.quantities import Clock
 from recollect.ranking.scorer import explain, gather, rank
-from recollect.ranking.set_signals import Newest, SetSignal
+from recollect.ranking.set_signals import Newest, SetSignal, Thread
 from recollect.ranking.signals import (
+    Addressed,
     Confidence,
+    Dated,
     Frequency,
     Importance,
     KindPriority,
@@ -30,12 +31,15 @@ from recollect.ranking.signals import (
     Relevance,
     Revisions,
     Salience,
+    Setting,
     Signal,
     Similarity,
+    Substance,
     Usefulness,
     read,
 )
 from recollect.testing import NOW
+from tests.unit.ranking.sample import SAMPLE
 
 edges = [0.0, 5e-324, 1e-300, 0.15, 0.1, 0.5, 1.0 - 2**-53, 1.0]
 shares = st.sampled_from(edges) | st.floats(0.0, 1.0)
@@ -59,6 +63,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "similarity": cosines,
     "lexical": shares,
     "relevance": shares,
+    "addressed": shares,
+    "days_off": st.sampled_from([0.0, 1e-300, 7.0, 1e7]) | st.floats(0.0, 1e3),
     "created_at": moments,
     "updated_at": moments,
     "last_accessed_at": moments,
@@ -69,6 +75,10 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "salience": shares,
     "served": counts,
     "revisions": counts,
+    "words": counts,
+    "setting": shares,
+    "session": st.sampled_from(["a", "b"]),
+    "speaker": st.sampled_from(["Ana", "Ben"]),
     "vector": vectors,
 }
 
@@ -106,6 +116,12 @@ def _varied(id: str, chance: Random) -> Candidate:
         **{name: moment() for name in ("created_at", "updated_at", "last_accessed_at", "valid_from")},
         "served": chance.randrange(60),
         "revisions": chance.randrange(15),
+        "addressed": chance.choice([0.0, 1.0]),
+        "days_off": chance.choice([0.0, chance.uniform(0.0, 30.0)]),
+        "words": chance.randrange(40),
+        "session": chance.choice("abcd"),
+        "speaker": chance.choice(["Ana", "Ben"]),
+        "setting": share(),
         "vector": (math.cos(angle), math.sin(angle), 0.1),
     }
     known = {name: value for name, value in fields.items() if chance.random() < 0.85}
@@ -123,9 +139,15 @@ near = st.floats(-3.0, 60.0).map(lambda days: NOW + timedelta(days=days))
 """Moments at which the varied candidates are of different ages."""
 
 positive = st.floats(1e-3, 1e3)
+blends = st.builds(
+    lambda share, part: Relevance(lexical_share=share, overlap=part * min(share, 1.0 - share)), shares, shares
+)
 signals: st.SearchStrategy[Signal] = st.one_of(
-    st.sampled_from([Similarity(), Lexical(), Importance(), Usefulness(), Confidence(), Salience()]),
+    st.sampled_from(
+        [Similarity(), Lexical(), Importance(), Usefulness(), Confidence(), Salience(), Addressed(), Setting()]
+    ),
     st.builds(Relevance, st.integers(0, 5)),
+    blends,
     st.builds(
         Recency,
         st.sampled_from(Clock),
@@ -136,9 +158,20 @@ signals: st.SearchStrategy[Signal] = st.one_of(
     st.builds(Frequency, positive),
     st.builds(Rarity, positive),
     st.builds(Revisions, positive),
+    st.builds(Substance, positive),
+    st.builds(Dated, st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000))),
     st.builds(KindPriority, st.dictionaries(st.sampled_from(Kind), shares), shares),
 )
-twins = st.builds(Newest, st.sampled_from([0.5, 0.88, 0.97]), st.integers(2, 9), st.sampled_from(Clock))
+twins: st.SearchStrategy[SetSignal] = st.builds(
+    Newest,
+    st.sampled_from([0.5, 0.88, 0.97]),
+    st.integers(2, 9),
+    st.sampled_from(Clock),
+    st.none() | st.just(0.99),
+    st.none() | st.just(0.4),
+)
+halves = positive | st.sampled_from([5e-324, 1e300])
+threads: st.SearchStrategy[SetSignal] = st.builds(Thread, halves, halves, st.sampled_from(Clock))
 
 
 @st.composite
@@ -147,8 +180,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     chosen: list[Signal | SetSignal] = draw(
         st.lists(signals, unique_by=lambda signal: signal.name, min_size=1, max_size=6)
     )
-    if draw(st.integers(0, 2)) == 0:
-        chosen.append(draw(twins))
+    chosen += [draw(sets) for sets in (twins, threads) if draw(st.integers(0, 2)) == 0]
     if {"frequency", "rarity"} <= {signal.name for signal in chosen}:
         chosen = [signal for signal in chosen if signal.name != "rarity"]
     split = draw(st.integers(1, len(chosen)))
@@ -234,13 +266,17 @@ def crowded(draw: st.DrawFn) -> tuple[Blurred, Profile]:
             importance=chance.choice([0.5, 0.5 + error]),
             vector=chance.choice([(1.0, 0.0), (0.0, 1.0)]),
             created_at=NOW - timedelta(days=chance.randint(0, 3)),
+            session=chance.choice(["a", "b", None]),
         )
         for number in range(12)
     ]
     similarity = [(one.similarity or 0.0) + chance.choice([-error, 0.0, error]) for one in pool]
     table = Table.of(pool).with_evidence(similarity=np.array(similarity), similarity_error=error)
     newest = {"among": chance.randint(2, 6)}
-    profile = override(built_in("default"), {"factors": {"newest": newest}, "gates": {"relevance": 0.5}})
+    profile = override(SAMPLE, {"factors": {"newest": newest}, "gates": {"relevance": 0.5}})
+    if chance.random() < 0.5:  # of a best of 0.8, 0.5 is just at a step of a thread
+        shares = {"relevance": {"weight": 0.4}, "thread": {"weight": 0.41, "missing": 0.0}}
+        profile = override(profile, {"terms": shares})
     if chance.random() < 0.5:
         score = chance.choice(list(rank(pool, override(profile, {"gates": None}), NOW))).score
         profile = override(profile, {"min_score": float(score)})

@@ -5,20 +5,24 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 
 from recollect.model.candidate import Candidate
-from recollect.ranking.profile import Question
+from recollect.ranking.profile import Hearing, Question
 from recollect.ranking.profiles import BUILT_IN, built_in
-from recollect.ranking.scorer import explain, rank
+from recollect.ranking.quantities import Clock
+from recollect.ranking.scorer import explain, gather, rank
+from recollect.ranking.set_signals import Newest, Thread
 from recollect.ranking.signals import read
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments
 
 DAY = timedelta(days=1)
 ROOT = Path(__file__).parents[3]
+DEFAULT = built_in("default")
 
 
 def days(since: datetime | None, at: datetime) -> float | None:
@@ -97,11 +101,16 @@ def salience_hybrid(c: Candidate, _: datetime) -> float:
     return fused(c) * (0.55 + 0.45 * known(c.salience, 0.5)) / (1 + 0.15 * known(c.served, 0))
 
 
-def default(c: Candidate, at: datetime) -> float:
-    dates = [moment for moment in (c.created_at, c.updated_at) if moment is not None]
-    age = days(c.valid_from or (max(dates) if dates else None), at)
-    worth = 0.06 * known(c.importance, 0.5) + 0.04 * known(c.usefulness, 0.5)
-    return 0.81 * fused(c) + 0.09 * faded(age, 14) + worth
+def blended(candidate: Candidate) -> float:
+    meaning, words = cosine(candidate), known(candidate.lexical, 0.0)
+    return known(candidate.relevance, (0.4 * meaning + 0.6 * words - 0.15 * meaning * words) / 0.85)
+
+
+def default(c: Candidate, _: datetime) -> float:
+    when = 0.0 if c.days_off is None else 0.5 ** (c.days_off / 7)
+    asked = 0.53 * blended(c) + 0.155 * when + 0.095 * known(c.addressed, 0.0) + 0.06 * known(c.setting, 0.0)
+    worth = 0.02 * min(known(c.words, 0) / 20, 1) + 0.03 * known(c.importance, 0.5) + 0.02 * known(c.usefulness, 0.5)
+    return asked + worth
 
 
 FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
@@ -116,7 +125,7 @@ FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
     "session": session,
     "salience": salience,
     "salience-hybrid": salience_hybrid,
-    "default": default,  # without its set signal, which is assumed to be 1 for a candidate alone
+    "default": default,  # without its set signals: for a candidate alone, no thread and no newer twin is assumed
 }
 
 
@@ -131,6 +140,30 @@ def test_a_built_in_profile_is_the_formula_of_its_source(name: str, pool: list[C
         assert explain(candidate, built_in(name), at).score == pytest.approx(FORMULAS[name](candidate, at), abs=1e-9)
 
 
+@given(candidates(max_size=12), moments)
+def test_default_adds_the_thread_and_takes_a_fifth_off_what_a_newer_twin_says(
+    pool: list[Candidate], at: datetime
+) -> None:
+    gathered = gather(pool, DEFAULT, at)
+    for candidate in pool:
+        found = gathered[candidate.id]
+        thread, newest = known(found["thread"].value, 0.0), known(found["newest"].value, 1.0)
+        expected = (default(candidate, at) + 0.09 * thread) * (0.8 + 0.2 * newest)
+        assert explain(candidate, DEFAULT, at, found).score == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_set_signals_of_default_have_these_options() -> None:
+    assert DEFAULT.set_signals == (
+        Thread(half=8, half_inside=3, clock=Clock.CURRENT),
+        Newest(above=0.8, among=30, clock=Clock.CURRENT, same=0.95, above_inside=0.75),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_only_default_hears_memories_as_turns(name: str) -> None:
+    assert built_in(name).hearing is (Hearing.TURNS if name == "default" else Hearing.ALONE)
+
+
 @pytest.mark.parametrize(
     ("name", "question", "min_score", "max_items", "gates"),
     [
@@ -141,7 +174,7 @@ def test_a_built_in_profile_is_the_formula_of_its_source(name: str, pool: list[C
         ("session", Question.REFUSED, 0.0, None, {}),
         ("salience", Question.NEEDED, 0.0, None, {}),
         ("salience-hybrid", Question.NEEDED, 0.0, None, {}),
-        ("default", Question.NEEDED, 0.0, None, {"relevance": 0.15}),
+        ("default", Question.NEEDED, 0.0, None, {"relevance": 0.05}),
     ],
 )
 def test_limits_and_gates_are_those_of_the_source(
@@ -159,14 +192,35 @@ def test_relevance_alone_does_not_beat_everything_else_in_five_signal() -> None:
     assert [(one.id, round(float(one.score), 9)) for one in ranking] == [("liked", 0.60), ("relevant", 0.40)]
 
 
-def test_relevance_is_outvoted_in_default_by_less_than_a_quarter_of_it_only() -> None:
-    relevant = a_candidate("relevant", relevance=1.0, age=40_000 * DAY, importance=0.0, usefulness=0.0)
-    liked = a_candidate("liked", relevance=0.76, age=0 * DAY, importance=1.0, usefulness=1.0)
-    stranger = a_candidate("stranger", relevance=0.149, age=0 * DAY, importance=1.0, usefulness=1.0)
-    assert [one.id for one in rank([relevant, liked, stranger], built_in("default"), NOW)] == [
-        "relevant",
-        "liked",
+GATE = DEFAULT.gates[0].at_least
+UNLIKED: dict[str, Any] = {"words": 0, "importance": 0.0, "usefulness": 0.0}
+LIKED: dict[str, Any] = {"words": 10**6, "importance": 1.0, "usefulness": 1.0}
+ELSEWHERE: dict[str, Any] = {"addressed": 0.0, "days_off": 1e7, "setting": 0.0}
+NAMED: dict[str, Any] = {"addressed": 1.0, "days_off": 0.0, "setting": 1.0}
+
+
+def test_relevance_is_outvoted_in_default_by_less_than_a_quarter_of_it_only_without_more_from_the_question() -> None:
+    worth = math.fsum(DEFAULT.weight(signal) for signal in ("substance", "importance", "usefulness"))
+    outvoted = worth / DEFAULT.weight("relevance")
+    assert outvoted < 0.25
+    said: dict[str, Any] = {"session": "s", "created_at": NOW}  # in one thread, so that it decides nothing
+    relevant = a_candidate("relevant", relevance=1.0, **UNLIKED, **said)
+    liked = [
+        a_candidate(id, relevance=1.0 - gap, **LIKED, **said)
+        for id, gap in (("close", outvoted - 1e-9), ("far", outvoted + 1e-9))
     ]
+    stranger = a_candidate("stranger", relevance=GATE - 1e-9, **LIKED, **said)
+    assert [one.id for one in rank([*liked, stranger, relevant], DEFAULT, NOW)] == ["close", "relevant", "far"]
+
+
+def test_nothing_else_together_beats_full_relevance_in_default() -> None:
+    weight = DEFAULT.weight("relevance")
+    assert weight > weight * GATE + (1.0 - weight)
+    match = a_candidate("match", relevance=1.0, session="s", age=9 * DAY, **UNLIKED, **ELSEWHERE)
+    rival = a_candidate("rival", relevance=GATE, session="s", age=0 * DAY, **LIKED, **NAMED)
+    ranking = rank([rival, match], DEFAULT, NOW)
+    assert [one.id for one in ranking] == ["match", "rival"]
+    assert float(ranking[1].score) == pytest.approx(weight * GATE + (1.0 - weight), abs=1e-9)
 
 
 def test_the_case_of_the_decision_record_comes_out_as_it_says() -> None:

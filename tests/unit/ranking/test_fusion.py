@@ -1,12 +1,18 @@
 """Similarity and words as one relevance that means the same for every question."""
 
+import math
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ProfileError
-from recollect.ranking.fusion import Either
-from recollect.testing import a_candidate
+from recollect.model.table import Table
+from recollect.ranking.columns import Columns
+from recollect.ranking.fusion import Blend, Either
+from recollect.ranking.signals import Relevance
+from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import cosines, shares, unknown_or
 
 
@@ -53,3 +59,90 @@ def test_more_words_never_make_a_memory_less_relevant(s: float, few: float, many
 def test_a_strength_out_of_range_is_refused(strength: int) -> None:
     with pytest.raises(ProfileError, match=r"within 0\.\.16"):
         Either(strength)
+
+
+@st.composite
+def blends(draw: st.DrawFn) -> Blend:
+    share = draw(shares)
+    return Blend(share, draw(shares) * min(share, 1.0 - share))
+
+
+@pytest.mark.parametrize(
+    ("similarity", "lexical", "blended"),
+    [
+        (0.5, 0.25, (0.4 * 0.5 + 0.6 * 0.25 - 0.15 * 0.5 * 0.25) / 0.85),
+        (0.5, None, 0.4 * 0.5 / 0.85),
+        (None, 0.25, 0.6 * 0.25 / 0.85),
+        (-0.5, 0.25, 0.6 * 0.25 / 0.85),
+        (1.0 + 1e-7, 0.0, 0.4 / 0.85),
+        (0.0, 0.0, 0.0),
+        (1.0, 1.0, 1.0),
+    ],
+)
+def test_meaning_and_words_are_blended_by_their_shares_less_what_both_say(
+    similarity: float | None, lexical: float | None, blended: float
+) -> None:
+    relevance = Blend(0.6, 0.15)(a_candidate(similarity=similarity, lexical=lexical))
+    assert relevance == pytest.approx(blended, abs=1e-15)
+
+
+def test_without_overlap_a_blend_is_the_weighted_mean() -> None:
+    assert Blend(0.25)(a_candidate(similarity=0.4, lexical=0.8)) == pytest.approx(0.75 * 0.4 + 0.25 * 0.8, abs=1e-15)
+    assert Blend(0.0)(a_candidate(similarity=0.4, lexical=0.8)) == 0.4
+    assert Blend(1.0)(a_candidate(similarity=0.4, lexical=0.8)) == 0.8
+
+
+def test_a_blend_keeps_a_candidates_own_relevance_and_knows_none_without_evidence() -> None:
+    assert Blend(0.6, 0.15)(a_candidate(similarity=0.4, lexical=0.2, relevance=0.1)) == 0.1
+    assert Blend(0.6, 0.15)(a_candidate(importance=1.0)) is None
+    assert Blend(0.6).silent(a_candidate(lexical=0.5)) == ("similarity",)
+
+
+@given(blends(), shares)
+def test_full_evidence_of_both_arms_is_fully_relevant_and_no_evidence_is_not(rule: Blend, own: float) -> None:
+    assert rule(a_candidate(similarity=1.0, lexical=1.0)) == pytest.approx(1.0, abs=1e-15)
+    assert rule(a_candidate(similarity=-1.0, lexical=0.0)) == 0.0
+    assert rule(a_candidate(relevance=own)) == own
+
+
+@given(blends(), shares, st.tuples(shares, shares).map(sorted))
+def test_more_of_either_arm_never_makes_a_memory_less_relevant(rule: Blend, fixed: float, two: list[float]) -> None:
+    less, more = two
+    for arm, other in (("similarity", "lexical"), ("lexical", "similarity")):
+        found: list[dict[str, Any]] = [{arm: value, other: fixed} for value in (less, more)]
+        low, high = (rule(a_candidate(**evidence)) for evidence in found)
+        assert low is not None
+        assert high is not None
+        assert 0.0 <= low <= high + 1e-15 <= 1.0 + 1e-15
+        assert high - low <= (more - less) + 1e-15  # so that an error of an arm is no larger in the relevance
+
+
+@given(
+    st.lists(st.tuples(unknown_or(cosines), unknown_or(shares), unknown_or(shares)), min_size=1, max_size=8),
+    blends(),
+)
+def test_columns_blend_to_the_bit(rows: list[tuple[float | None, ...]], rule: Blend) -> None:
+    pool = [a_candidate(f"m{n}", similarity=s, lexical=w, relevance=r) for n, (s, w, r) in enumerate(rows)]
+    signal = Relevance(lexical_share=rule.lexical_share, overlap=rule.overlap)
+    values = Columns(Table.of(pool), NOW).values(signal).tolist()
+    assert [None if value != value else value.hex() for value in values] == [
+        None if value is None else value.hex() for value in map(rule, pool)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ((-0.1,), r"lexical_share is -0\.1, not within 0\.\.1"),
+        ((1.1,), r"lexical_share is 1\.1, not within 0\.\.1"),
+        ((math.nan,), "lexical_share is nan, not within"),
+        ((0.6, -0.1), r"overlap is -0\.1; give at most 0\.4, or more evidence would count less"),
+        ((0.6, 0.41), r"overlap is 0\.41; give at most 0\.4"),
+        ((0.3, 0.31), r"overlap is 0\.31; give at most 0\.3"),
+        ((1.0, 0.1), r"overlap is 0\.1; give at most 0,"),
+        ((0.5, math.nan), r"overlap is nan; give at most 0\.5"),
+    ],
+)
+def test_shares_that_make_no_blend_are_refused(options: tuple[float, ...], complaint: str) -> None:
+    with pytest.raises(ProfileError, match=complaint):
+        Blend(*options)

@@ -9,6 +9,7 @@ from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
 from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.sample import SAMPLE
 
 SALIENCE = built_in("salience")
 FACTS = [a_candidate("fact-1", similarity=0.9), a_candidate("fact-2", similarity=0.3)]
@@ -44,16 +45,15 @@ def test_merging_nothing_is_refused() -> None:
 
 
 def test_what_was_excluded_is_added_up() -> None:
-    gated = built_in("default")
     one, two = (
         [a_candidate(id, similarity=s) for id, s in pairs] for pairs in ([("a", 0.9), ("b", 0.1)], [("c", 0.0)])
     )
-    assert merge(rank(one, gated, NOW), rank(two, gated, NOW)).excluded == {"gate:relevance": 2}
+    assert merge(rank(one, SAMPLE, NOW), rank(two, SAMPLE, NOW)).excluded == {"gate:relevance": 2}
 
 
 def test_a_merge_is_exact_unless_something_was_cut_or_looks_at_the_whole_set() -> None:
     whole, cut = rank(FACTS, SALIENCE, NOW), rank(PEOPLE, SALIENCE, NOW, limit=1)
-    sets = [rank(pool, built_in("default"), NOW) for pool in (FACTS, PEOPLE)]
+    sets = [rank(pool, SAMPLE, NOW) for pool in (FACTS, PEOPLE)]
     assert merge(whole, rank(PEOPLE, SALIENCE, NOW)).exact
     assert merge(cut).exact
     assert merge(sets[0]).exact

@@ -14,6 +14,7 @@ from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.ranking.quantities import Clock
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Similarity
+from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import profiles
 
 WHOLE = """
@@ -79,7 +80,10 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (HEAD + "terms = 3", r"terms is 3; write a table, such as \{ weight = 0\.5 \}"),
         (HEAD + "[terms]\nimportance = 1.0", "terms.importance is 1.0; write a table"),
         (HEAD + "[terms]\nimportance = {}", "terms.importance has no weight"),
-        (HEAD + "[terms]\nmagic = { weight = 1.0 }", "'magic' is no signal; known are confidence, frequency"),
+        (
+            HEAD + "[terms]\nmagic = { weight = 1.0 }",
+            "'magic' is no signal; known are addressed, confidence, dated, frequency",
+        ),
         (HEAD + '[terms]\nimportance = { weight = "1" }', "terms.importance.weight is '1'; write a number"),
         (HEAD + "[terms]\nimportance = { weight = true }", "weight is True; write a number"),
         (HEAD + "[terms]\nimportance = { weight = nan }", "weight is nan; write a number"),
@@ -197,37 +201,44 @@ def test_an_unknown_profile_is_not_found_and_the_known_ones_are_named() -> None:
 
 
 def test_an_override_changes_what_it_names_and_says_so_in_the_version() -> None:
-    changed = override(built_in("default"), {"terms": {"recency": {"half_life": "30d"}}, "min_score": 0.2})
+    changed = override(SAMPLE, {"terms": {"recency": {"half_life": "30d"}}, "min_score": 0.2})
     recency = changed.terms[1].signal
     assert isinstance(recency, Recency)
     assert (recency.half_life, recency.clock) == (timedelta(days=30), Clock.CURRENT)
     assert changed.min_score == 0.2
-    assert changed.terms[0] == built_in("default").terms[0]
+    assert changed.terms[0] == SAMPLE.terms[0]
     assert changed.version.startswith("1+")
     assert len(changed.version) == len("1+12345678")
 
 
 def test_equal_overrides_give_equal_versions_and_others_do_not() -> None:
-    one, same, other = (override(built_in("default"), {"gates": {"relevance": floor}}) for floor in (0.2, 0.2, 0.3))
+    one, same, other = (override(SAMPLE, {"gates": {"relevance": floor}}) for floor in (0.2, 0.2, 0.3))
     assert one == same
     assert one.version != other.version
-    weeks, days = (override(built_in("default"), {"terms": {"recency": {"half_life": h}}}) for h in ("3w", "21d"))
+    weeks, days = (override(SAMPLE, {"terms": {"recency": {"half_life": h}}}) for h in ("3w", "21d"))
     assert weeks == days
 
 
 def test_two_overrides_one_after_the_other_are_one_override() -> None:
-    at_once = override(built_in("default"), {"min_score": 0.1, "max_items": 3})
-    in_turn = override(override(built_in("default"), {"min_score": 0.1}), {"max_items": 3})
+    at_once = override(SAMPLE, {"min_score": 0.1, "max_items": 3})
+    in_turn = override(override(SAMPLE, {"min_score": 0.1}), {"max_items": 3})
     assert at_once == in_turn
 
 
 def test_an_override_of_python_is_checked_like_any_other() -> None:
     with pytest.raises(ProfileError, match=r"min_score is 1000.*000; write a number"):
-        override(built_in("default"), {"min_score": 10**400})
+        override(SAMPLE, {"min_score": 10**400})
+
+
+@pytest.mark.parametrize("changes", [3, "min_score", [("min_score", 0.1)]])
+def test_an_override_that_is_no_mapping_is_refused(changes: Any) -> None:
+    with pytest.raises(ProfileError, match=r"overrides is .*; give a mapping with keys of the profile"):
+        override(SAMPLE, changes)
 
 
 def test_an_override_that_changes_nothing_gives_the_profile_itself() -> None:
-    assert override(built_in("default"), {"min_score": 0.0}) is built_in("default")
+    assert override(SAMPLE, {}) is SAMPLE
+    assert override(SAMPLE, {"min_score": 0.0}) is SAMPLE
 
 
 def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
@@ -235,9 +246,9 @@ def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
     recency = override(built_in("five-signal"), changes).terms[1].signal
     assert isinstance(recency, Recency)
     assert (recency.half_life, recency.rate_per_day) == (timedelta(days=14), None)
-    assert override(built_in("default"), {"gates": None}).gates == ()
-    assert override(built_in("default"), {"gates": {"importance": 0.3}}).gates[1] == Gate(Importance(), 0.3)
-    assert override(built_in("default"), {"nothing": None}) is built_in("default")
+    assert override(SAMPLE, {"gates": None}).gates == ()
+    assert override(SAMPLE, {"gates": {"importance": 0.3}}).gates[1] == Gate(Importance(), 0.3)
+    assert override(SAMPLE, {"nothing": None}) is SAMPLE
 
 
 @pytest.mark.parametrize(
@@ -249,10 +260,10 @@ def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
     ],
 )
 def test_an_override_is_validated_like_a_file(changes: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ProfileError, match=f"profile 'default': {complaint}"):
-        override(built_in("default"), changes)
+    with pytest.raises(ProfileError, match=f"profile 'sample': {complaint}"):
+        override(SAMPLE, changes)
 
 
 def test_a_profile_without_max_items_has_no_such_key() -> None:
-    assert "max_items" not in describe(built_in("default"))
+    assert "max_items" not in describe(SAMPLE)
     assert describe(built_in("assistant"))["max_items"] == 20

@@ -23,6 +23,7 @@ from recollect.ranking.signals import (
     Similarity,
 )
 from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.sample import SAMPLE
 
 
 def a_profile(**given: Any) -> Profile:
@@ -101,16 +102,16 @@ def test_a_weightless_evidence_term_does_not_make_a_profile_about_a_question() -
 
 
 def test_a_profile_knows_its_weights_its_relevance_and_what_it_reads() -> None:
-    five, default = built_in("five-signal"), built_in("default")
+    five = built_in("five-signal")
     assert (five.weight("relevance"), five.weight("magic")) == (0.40, 0.0)
     assert five.relevance == Relevance(lexical_strength=0)
     assert built_in("three-signal").relevance == Relevance()
-    assert default.set_signals == (Newest(),)
+    assert SAMPLE.set_signals == (Newest(),)
     assert five.set_signals == ()
     assert built_in("three-signal").fields == {"similarity", "importance", "last_accessed_at", "created_at"}
     assert a_profile(gates=(Gate(Confidence(), 0.1),)).fields == {"importance", "confidence"}
 
 
 def test_a_profile_is_a_value() -> None:
-    assert replace(built_in("default")) == built_in("default")
-    assert replace(built_in("default"), min_score=0.1) != built_in("default")
+    assert replace(SAMPLE) == SAMPLE
+    assert replace(SAMPLE, min_score=0.1) != SAMPLE

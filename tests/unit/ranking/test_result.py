@@ -76,10 +76,12 @@ def test_a_ranking_at_a_prompt_is_a_line_a_memory() -> None:
 
 
 def test_a_ranking_at_a_prompt_says_what_is_not_in_it() -> None:
-    part = replace(a_ranking([a_memory("a")]), excluded={"gate:relevance": 3, "limit": 1}, exact=False)
-    heading = "<Ranking of 1 by default 1 at 2026-01-01T00:00:00+00:00, not exact"
+    part = replace(
+        a_ranking([a_memory("a")], profile="search"), excluded={"gate:relevance": 3, "limit": 1}, exact=False
+    )
+    heading = "<Ranking of 1 by search 1 at 2026-01-01T00:00:00+00:00, not exact"
     assert repr(part).startswith(f"{heading}, left out: 3 by gate:relevance, 1 by limit>\n")
-    assert repr(a_ranking([])) == "<Ranking of 0 by default 1 at 2026-01-01T00:00:00+00:00>"
+    assert repr(a_ranking([], profile="search")) == "<Ranking of 0 by search 1 at 2026-01-01T00:00:00+00:00>"
 
 
 def test_a_long_ranking_at_a_prompt_shows_its_first_and_counts_the_others() -> None:

@@ -21,8 +21,10 @@ from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import _contenders, rank_table
-from recollect.ranking.signals import Importance, Recency, Similarity
+from recollect.ranking.set_signals import STEPS, Newest
+from recollect.ranking.signals import Importance, Recency, Similarity, read
 from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import (
     Blurred,
     blurred,
@@ -138,8 +140,7 @@ def test_a_twin_behind_a_gate_is_nobodys_twin_in_columns_either() -> None:
         a_candidate("old", similarity=0.9, vector=(1.0, 0.0), age=timedelta(days=9)),
         a_candidate("new", similarity=0.1, vector=(1.0, 0.0), age=timedelta(days=1)),
     ]
-    default = built_in("default")
-    assert facts(rank_table(Table.of(pool), default, NOW, limit=2)) == facts(rank(pool, default, NOW, limit=2))
+    assert facts(rank_table(Table.of(pool), SAMPLE, NOW, limit=2)) == facts(rank(pool, SAMPLE, NOW, limit=2))
 
 
 @given(varied(), profiles(), st.integers(1, 5), st.randoms(use_true_random=False))
@@ -245,18 +246,18 @@ class Counting:
 def test_nobody_is_fetched_twice_and_nothing_if_there_is_nothing_to_fetch() -> None:
     pool = [a_candidate(f"{n:03}", similarity=n / 200, vector=(1.0, n / 10), age=timedelta(days=n)) for n in range(200)]
     fetch = Counting(pool)
-    rank_table(roughly(pool, 1e-3, [0.0] * 200), built_in("default"), NOW, limit=20, fetch=fetch)
+    rank_table(roughly(pool, 1e-3, [0.0] * 200), SAMPLE, NOW, limit=20, fetch=fetch)
     assert len(fetch.asked) == len(set(fetch.asked))
     nothing = Counting([])
-    rank_table(Table(ids=[]), built_in("default"), NOW, limit=20, fetch=nothing)
+    rank_table(Table(ids=[]), SAMPLE, NOW, limit=20, fetch=nothing)
     assert nothing.asked == []
 
 
 def test_a_word_that_all_have_makes_all_of_them_relevant_without_anyone_being_asked() -> None:
     pool = [a_candidate(f"{n:03}", similarity=n / 400, lexical=1.0, age=timedelta(days=n)) for n in range(300)]
     fetch = Counting(pool)
-    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), built_in("default"), NOW, limit=3, fetch=fetch)
-    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=3))
+    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), SAMPLE, NOW, limit=3, fetch=fetch)
+    assert facts(found) == facts(rank(pool, SAMPLE, NOW, limit=3))
     assert len(fetch.asked) == 3
 
 
@@ -266,8 +267,8 @@ def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None
         for n in range(300)
     ]
     fetch = Counting(pool)
-    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), built_in("default"), NOW, limit=3, fetch=fetch)
-    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=3))
+    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), SAMPLE, NOW, limit=3, fetch=fetch)
+    assert facts(found) == facts(rank(pool, SAMPLE, NOW, limit=3))
     assert len(fetch.asked) < 40
 
 
@@ -275,9 +276,36 @@ def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None
 def test_a_thousand_that_score_alike_whatever_their_similarity_are_asked_about_once(error: float) -> None:
     pool = [a_candidate(f"{n:04}", similarity=n / 999, lexical=1.0, created_at=NOW) for n in reversed(range(1000))]
     fetch = Counting(pool)
-    found = rank_table(roughly(pool, error, [0.0] * 1000), built_in("default"), NOW, limit=5, fetch=fetch)
-    assert facts(found) == facts(rank(pool, built_in("default"), NOW, limit=5))
+    found = rank_table(roughly(pool, error, [0.0] * 1000), SAMPLE, NOW, limit=5, fetch=fetch)
+    assert facts(found) == facts(rank(pool, SAMPLE, NOW, limit=5))
     assert len(fetch.asked) <= 7
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3])
+def test_of_a_thread_only_those_near_one_of_its_steps_are_asked_about(error: float) -> None:
+    # The default profile looks at the relevance of everyone, in steps of the best: whoever is surely between two steps
+    # need not be asked. Beside those at a step there are the twins that `newest` compares, whoever is too close to the
+    # gate to tell, and whoever may be among the best.
+    default, size, limit = built_in("default"), 4000, 5
+    pool = [
+        a_candidate(f"{n:04}", similarity=n / size, lexical=n * 37 % 101 / 101, age=timedelta(days=n % 97), session="s")
+        for n in range(1, size)
+    ]
+    fetch = Counting(pool)
+    found = rank_table(roughly(pool, error, [0.0] * len(pool)), default, NOW, limit=limit, fetch=fetch)
+    assert facts(found) == facts(rank(pool, default, NOW, limit=limit))
+
+    relevance = np.array([read(default.relevance, one, NOW) for one in pool], dtype=np.float64)
+    most, margin = relevance.max(), 2.0 * (error + ROUNDING)
+    steps = STEPS * relevance / most
+    undecided = np.abs(steps - np.round(steps)) <= STEPS * margin / most
+    undecided |= np.abs(relevance - default.gates[0].at_least) <= margin
+    (twins,) = (signal for signal in default.set_signals if isinstance(signal, Newest))
+    undecided |= relevance >= np.sort(relevance)[-twins.among] - 2.0 * margin
+    whole = [float(one.score) for one in rank(pool, default, NOW)]
+    contenders = sum(score >= whole[limit - 1] - 2.0 * margin for score in whole)
+    assert len(set(fetch.asked) - set(np.flatnonzero(undecided).tolist())) <= contenders
+    assert len(fetch.asked) < 0.1 * size
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-3])
@@ -357,9 +385,7 @@ def test_a_limit_that_keeps_nothing_is_refused(limit: int) -> None:
 
 
 def test_an_empty_table_ranks_to_nothing() -> None:
-    assert facts(rank_table(Table(ids=[]), built_in("default"), NOW, limit=5)) == facts(
-        rank([], built_in("default"), NOW, limit=5)
-    )
+    assert facts(rank_table(Table(ids=[]), SAMPLE, NOW, limit=5)) == facts(rank([], SAMPLE, NOW, limit=5))
 
 
 def test_a_gate_is_inclusive_in_columns_as_in_the_oracle() -> None:

@@ -1,5 +1,6 @@
 """Every signal is finite, within 0..1 or silent, pure, and reachable from TOML."""
 
+import math
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,18 +13,23 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.ranking.parse import parse
 from recollect.ranking.quantities import Age, Clock, Fused, Stated, date
-from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal
+from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal, Thread
 from recollect.ranking.signals import (
+    EVIDENCE,
     PRIORITIES,
     SIGNALS,
+    Addressed,
+    Dated,
     Frequency,
     KindPriority,
     Rarity,
     Recency,
     Relevance,
     Revisions,
+    Setting,
     Signal,
     Similarity,
+    Substance,
     read,
 )
 from recollect.testing import NOW, a_candidate
@@ -59,7 +65,19 @@ def test_every_signal_is_silent_about_a_candidate_of_which_nothing_is_known(name
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    [(name, name) for name in ("importance", "usefulness", "confidence", "salience", "similarity", "lexical")],
+    [
+        (name, name)
+        for name in (
+            "importance",
+            "usefulness",
+            "confidence",
+            "salience",
+            "similarity",
+            "lexical",
+            "addressed",
+            "setting",
+        )
+    ],
 )
 def test_a_plain_signal_is_the_candidates_own_number(name: str, field: str) -> None:
     known: dict[str, Any] = {field: 0.3}
@@ -79,6 +97,23 @@ def test_freshness_halves_with_every_half_life(age: timedelta, expected: float) 
     assert read(Recency(half_life=FORTNIGHT), a_candidate(age=age), NOW) == expected
 
 
+@pytest.mark.parametrize(
+    ("days_off", "expected"), [(0.0, 1.0), (3.5, 0.5**0.5), (7.0, 1 / 2), (21.0, 1 / 8), (1e7, 0.0)]
+)
+def test_nearness_to_a_day_that_is_named_halves_with_every_half_life_whatever_its_own_date(
+    days_off: float, expected: float
+) -> None:
+    candidate = a_candidate(days_off=days_off, created_at=NOW - 900 * DAY)
+    assert read(Dated(), candidate, NOW) == pytest.approx(expected, abs=1e-15)
+    assert read(Dated(14 * DAY), candidate, NOW) == pytest.approx(expected**0.5, abs=1e-15)
+    assert read(Dated(), a_candidate(created_at=NOW), NOW) is None
+
+
+@pytest.mark.parametrize(("words", "value"), [(0, 0.0), (5, 0.25), (20, 1.0), (10**6, 1.0)])
+def test_substance_is_full_at_twenty_words(words: int, value: float) -> None:
+    assert read(Substance(), a_candidate(words=words), NOW) == value
+
+
 def test_a_rate_is_taken_literally() -> None:
     assert read(Recency(rate_per_day=0.05), a_candidate(age=FORTNIGHT), NOW) == pytest.approx(0.4966, abs=1e-4)
 
@@ -91,7 +126,16 @@ def test_recency_fades_in_one_way(options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: Recency(half_life=0 * DAY), lambda: Frequency(0), lambda: Rarity(0), lambda: Revisions(0)],
+    [
+        lambda: Recency(half_life=0 * DAY),
+        lambda: Frequency(0),
+        lambda: Rarity(0),
+        lambda: Revisions(0),
+        lambda: Substance(0),
+        lambda: Substance(math.nan),
+        lambda: Dated(0 * DAY),
+        lambda: Dated(-DAY),
+    ],
 )
 def test_a_signal_checks_its_options_when_made(make: type[Frequency]) -> None:
     with pytest.raises(ProfileError, match="above 0"):
@@ -101,6 +145,12 @@ def test_a_signal_checks_its_options_when_made(make: type[Frequency]) -> None:
 def test_relevance_checks_its_options_when_made() -> None:
     with pytest.raises(ProfileError, match="lexical_strength"):
         Relevance(-1)
+    with pytest.raises(ProfileError, match="lexical_share is 2"):
+        Relevance(lexical_share=2)
+    with pytest.raises(ProfileError, match=r"overlap is 0\.5; give at most 0\.1"):
+        Relevance(lexical_share=0.1, overlap=0.5)
+    with pytest.raises(ProfileError, match=r"overlap is 0\.1, but there is no lexical_share; give both"):
+        Relevance(overlap=0.1)
 
 
 OLD, NEW = NOW - 9 * DAY, NOW - 2 * DAY
@@ -196,6 +246,11 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
         (Similarity(), ("similarity",)),
         (Relevance(3), ("relevance", "similarity", "lexical")),
         (Relevance(0), ("relevance", "similarity")),
+        (Relevance(lexical_share=0.6), ("relevance", "similarity", "lexical")),
+        (Dated(), ("days_off",)),
+        (Substance(), ("words",)),
+        (Addressed(), ("addressed",)),
+        (Setting(), ("setting",)),
         (Recency(Clock.CURRENT, DAY), ("valid_from", "created_at", "updated_at")),
         (KindPriority(), ("kind",)),
     ],
@@ -205,7 +260,14 @@ def test_a_signal_says_which_fields_it_reads(signal: Signal, fields: tuple[str, 
 
 
 def test_options_left_out_are_these() -> None:
-    assert (Frequency().cap, Rarity().rate, Revisions().cap) == (50.0, 0.15, 10.0)
+    assert (Frequency().cap, Rarity().rate, Revisions().cap, Substance().cap) == (50.0, 0.15, 10.0, 20.0)
+    assert (Relevance().lexical_share, Relevance().overlap, Dated().half_life) == (None, 0.0, 7 * DAY)
     assert (Relevance().lexical_strength, KindPriority().otherwise, KindPriority().priorities) == (3, 0.5, PRIORITIES)
-    assert Newest() == Newest(above=0.88, among=30, clock=Clock.CURRENT)
+    assert Newest() == Newest(above=0.88, among=30, clock=Clock.CURRENT, same=None, above_inside=None)
+    assert Thread() == Thread(half=8.0, half_inside=3.0, clock=Clock.CURRENT)
     assert Recency(half_life=DAY).clock is Clock.CREATED
+
+
+def test_what_only_a_question_can_feed_is_evidence() -> None:
+    assert {"relevance", "similarity", "lexical", "addressed", "dated", "setting"} == EVIDENCE
+    assert set(SIGNALS) > EVIDENCE

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from recollect.model.table import Table
 from recollect.ranking.profile import Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.signals import Importance
-from recollect.ranking.standing import why_in_table
+from recollect.ranking.standing import explain_rows, why_in_table
 from recollect.ranking.why import Gated, Outranked, Ranked, why_ranked
 from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import (
     Blurred,
     blurred,
@@ -107,9 +109,18 @@ def test_a_row_behind_a_gate_is_told_as_if_it_had_been_beside_those_that_passed(
         a_candidate("other", similarity=0.1, age=DAY, **twin),
         a_candidate("old", similarity=0.1, age=9 * DAY, **twin),
     ]
-    reason = why_in_table("old", Table.of(pool), built_in("default"), NOW)
+    reason = why_in_table("old", Table.of(pool), SAMPLE, NOW)
     assert reason.fate == Gated("relevance", 0.1, 0.15)
     assert reason.explanation.scales[0].note == "newer and nearly the same (cosine 1.00): new"
+
+
+@given(blurred(candidates(max_size=12)), near | moments, st.sampled_from([SAMPLE, built_in("default")]))
+def test_several_rows_are_explained_as_each_alone_would_be(known: Blurred, at: datetime, profile: Profile) -> None:
+    wanted: list[int] = known.rows.tolist()[::-1]
+    asking: dict[str, Any] = {"asked": True, "fetch": known.fetch, "rows": known.rows}
+    told = explain_rows(wanted, known.table, profile, at, **asking)
+    alone = [why_in_table(known.pool[row].id, known.table, profile, at, **asking) for row in wanted]
+    assert told == [(reason.candidate, reason.explanation) for reason in alone]
 
 
 def test_an_id_that_is_not_there_or_not_looked_at_is_not_found() -> None:

@@ -18,14 +18,25 @@ from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
-from recollect.ranking.signals import Frequency, Importance, Recency, Salience
+from recollect.ranking.set_signals import Newest, Thread
+from recollect.ranking.signals import (
+    Addressed,
+    Dated,
+    Frequency,
+    Importance,
+    Recency,
+    Relevance,
+    Salience,
+    Setting,
+    Substance,
+)
 from recollect.ranking.why import BelowMinimum, Change, Gated, Outranked, Ranked, why_ranked
 from recollect.testing import NOW, a_candidate
+from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import candidates, moments, profiles
 
 DAY = timedelta(days=1)
 SALIENCE = built_in("salience")
-DEFAULT = built_in("default")
 
 
 def test_a_candidate_that_is_in_is_said_to_be_in() -> None:
@@ -65,14 +76,14 @@ def test_on_a_tie_the_id_decides_whether_equal_is_enough() -> None:
 
 def test_a_gated_candidate_learns_how_much_evidence_the_gate_wants() -> None:
     pool = [a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.1, age=DAY)]
-    reason = why_ranked("b", pool, DEFAULT, NOW, limit=5)
+    reason = why_ranked("b", pool, SAMPLE, NOW, limit=5)
     assert reason.fate == Gated("relevance", 0.1, 0.15)
     assert reason.changes == (Change("relevance", 0.1, 0.15),)
 
 
 def test_behind_a_gate_more_of_anything_else_would_not_have_helped() -> None:
     pool = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.1, importance=0.0)]
-    (change,) = why_ranked("b", pool, DEFAULT, NOW, limit=1).changes
+    (change,) = why_ranked("b", pool, SAMPLE, NOW, limit=1).changes
     assert change.signal == "relevance"
     assert change.needed > 0.9
 
@@ -84,13 +95,13 @@ def test_without_evidence_a_gate_says_so() -> None:
 
 
 def test_two_closed_gates_are_not_opened_by_one_change() -> None:
-    strict = override(DEFAULT, {"gates": {"importance": 0.9}})
+    strict = override(SAMPLE, {"gates": {"importance": 0.9}})
     reason = why_ranked("b", [a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.1)], strict, NOW)
     assert reason.changes == ()
 
 
 def test_a_gate_on_a_signal_that_is_no_term_is_named_too() -> None:
-    strict = override(DEFAULT, {"gates": {"confidence": 0.9}})
+    strict = override(SAMPLE, {"gates": {"confidence": 0.9}})
     reason = why_ranked("a", [a_candidate("a", similarity=0.5, confidence=0.4)], strict, NOW)
     assert reason.fate == Gated("confidence", 0.4, 0.9)
     assert reason.changes == (Change("confidence", 0.4, 0.9),)
@@ -141,6 +152,60 @@ def test_where_a_tie_is_won_as_much_as_the_other_is_enough(
     pool = [a_candidate("b", **evidence, **high), a_candidate("a", **evidence, **low)]
     changes = {change.signal: change for change in why_ranked("a", pool, built_in(name), NOW, limit=1).changes}
     assert changes[signal].means == means
+
+
+HEARD = Profile(
+    name="heard",
+    version="1",
+    about="What a question and its session bring.",
+    terms=(
+        Term(Relevance(lexical_share=0.6), 0.2, 0.0),
+        Term(Dated(), 0.2, 0.0),
+        Term(Addressed(), 0.2, 0.0),
+        Term(Setting(), 0.2, 0.0),
+        Term(Substance(), 0.1, 0.0),
+        Term(Thread(), 0.1, 0.0),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "signal", "means"),
+    [
+        ({"days_off": 30.0}, {"days_off": 3.25}, "dated", "at most 3.2 days from a day that is named"),
+        ({}, {"days_off": 0.0}, "dated", "at most 0 days from a day that is named"),
+        ({"words": 1}, {"words": 12}, "substance", "words at least 12"),
+        ({"addressed": 0.0}, {"addressed": 1.0}, "addressed", None),
+        ({"setting": 0.1}, {"setting": 0.5}, "setting", None),
+        ({}, {"similarity": 0.5}, "relevance", None),
+        (
+            {"relevance": 1.0, "age": 9 * DAY},
+            {"relevance": 1.0, "age": 2 * DAY},
+            "thread",
+            "if its session were more relevant, or less that is relevant were newer",
+        ),
+    ],
+)
+def test_what_a_question_would_have_had_to_name_is_said_in_its_own_quantity(
+    low: dict[str, Any], high: dict[str, Any], signal: str, means: str | None
+) -> None:
+    pool = [a_candidate("b", **high), a_candidate("a", **low)]  # a tie goes to a
+    changes = {change.signal: change for change in why_ranked("a", pool, HEARD, NOW, limit=1).changes}
+    assert changes[signal].means == means
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 90.0), st.integers(0, 40)), min_size=2, max_size=6))
+def test_a_candidate_as_near_to_the_day_or_as_wordy_as_it_was_told_is_in(rows: list[tuple[float, int]]) -> None:
+    pool = [a_candidate(f"m{n}", similarity=0.5, days_off=days, words=words) for n, (days, words) in enumerate(rows)]
+    for candidate in pool:
+        for change in why_ranked(candidate.id, pool, HEARD, NOW, limit=1).changes:
+            told = re.search(r"([\d.]+)", change.means or "")
+            if told is not None and change.signal in ("dated", "substance"):
+                near, wordy = {"days_off": float(told[1])}, {"words": int(float(told[1]))}
+                as_told: dict[str, Any] = near if change.signal == "dated" else wordy
+                changed = replace(candidate, **as_told)
+                again = [changed if one is candidate else one for one in pool]
+                assert [one.id for one in rank(again, HEARD, NOW, limit=1)] == [candidate.id]
 
 
 def test_a_kind_no_table_names_is_offered_as_any_other() -> None:
@@ -223,8 +288,18 @@ def test_a_kind_no_table_knows_is_not_offered() -> None:
 def test_an_older_twin_learns_that_without_the_newer_one_it_would_have_been_in() -> None:
     twin: dict[str, Any] = {"relevance": 0.5, "vector": (1.0, 0.0)}
     pool = [a_candidate("old", age=3 * DAY, importance=0.9, **twin), a_candidate("new", age=2 * DAY, **twin)]
-    changes = {change.signal: change for change in why_ranked("old", pool, DEFAULT, NOW, limit=1).changes}
+    changes = {change.signal: change for change in why_ranked("old", pool, SAMPLE, NOW, limit=1).changes}
     assert changes["newest"] == Change("newest", 0.0, 1.0, "if no newer memory said nearly the same")
+
+
+def test_where_twins_count_by_degrees_any_degree_may_be_enough() -> None:
+    twin: dict[str, Any] = {"relevance": 0.5, "importance": 0.5}
+    old = a_candidate("old", age=3 * DAY, vector=(1.0, 0.0), **{**twin, "importance": 0.7})
+    new = a_candidate("new", age=2 * DAY, vector=(1.0, 0.1), **twin)
+    graded = override(SAMPLE, {"factors": {"newest": {"same": 0.999}}})
+    changes = {change.signal: change for change in why_ranked("old", [old, new], graded, NOW, limit=1).changes}
+    assert 0.0 < (changes["newest"].value or 0.0) < changes["newest"].needed < 1.0
+    assert changes["newest"].means == Newest.to_rise
 
 
 def test_an_id_nobody_brought_is_not_found() -> None:

@@ -18,6 +18,7 @@ from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Out
 from recollect.render import text
 from recollect.render.looks import Look
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.unit.ranking.sample import SAMPLE
 
 DAY = timedelta(days=1)
 
@@ -46,7 +47,7 @@ def test_a_ranking_reads_like_this() -> None:
 
 def test_what_was_left_out_is_counted_by_reason() -> None:
     pool = [a_candidate(id, similarity=s) for id, s in (("a", 0.9), ("b", 0.8), ("c", 0.1))]
-    lines = list(text.ranking(rank(pool, built_in("default"), NOW, limit=1)))
+    lines = list(text.ranking(rank(pool, SAMPLE, NOW, limit=1)))
     assert lines[-1] == "1 ranked, left out: 1 by gate:relevance, 1 by limit"
 
 

@@ -20,10 +20,11 @@ from recollect.ranking.scorer import rank
 from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import wire
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.unit.ranking.sample import SAMPLE
 
 
 def test_a_ranking_is_plain_json_with_full_precision() -> None:
-    ranking = rank([a_candidate("a", similarity=1 / 3), a_candidate("b", similarity=0.1)], built_in("default"), NOW)
+    ranking = rank([a_candidate("a", similarity=1 / 3), a_candidate("b", similarity=0.1)], SAMPLE, NOW)
     sent = json.loads(json.dumps(wire.ranking(ranking)))
     assert sent["results"][0]["score"] == float(ranking[0].score)
     assert sent["results"][0]["kind"] is None
@@ -146,7 +147,7 @@ def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
         "budget": 150,
         "marker": "0123456789abcdef",
         "profile": "default",
-        "version": "1",
+        "version": built_in("default").version,
         "at": "2026-01-01T00:00:00+00:00",
         "exact": True,
         "excluded": {},

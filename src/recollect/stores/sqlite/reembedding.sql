@@ -19,7 +19,13 @@ SELECT coalesce(max(number), 0) FROM contents;
 
 -- name: contents_lacking
 -- The contents after a number that have no vector of a model.
-SELECT c.number, c.title, c.text FROM contents c
+SELECT c.number, c.title, c.text, (
+    SELECT more ->> '$.speaker' FROM (
+        SELECT more, changed FROM versions WHERE content = c.number
+        UNION ALL
+        SELECT more, changed FROM memories WHERE content = c.number
+    ) ORDER BY changed LIMIT 1
+) FROM contents c
 WHERE c.number > :after AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + :encoder)
 ORDER BY c.number LIMIT :limit;
 

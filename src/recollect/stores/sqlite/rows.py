@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 PLAIN = ("shared", "pinned", "topic_key", "importance", "confidence", "salience", "revisions")
 MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
 MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by")
-"""What ranking never looks at: kept together, as JSON, where it is not simply the default."""
+"""What no index is for: kept together, as JSON, where it is not simply the default."""
 
 STATE = ("hash", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
 """The columns that `memories` and `versions` have in common, beside the content's number."""

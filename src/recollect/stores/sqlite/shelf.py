@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.evidence.analysis import key
+from recollect.evidence.asking import asks
 from recollect.evidence.postings import Postings
 from recollect.model.memory import MemoryId, Status
 from recollect.model.table import KINDS, Floats, Rows, microseconds
@@ -43,11 +45,17 @@ class Stamp:
     emptied: int
 
 
+LABELS = ("session", "speaker")
+"""The names that many memories share; a shelf has them as numbers, 0 for none."""
+
 Row = tuple[Any, ...]
-"""A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, terms, vector."""
+"""A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, LABELS, the
+end of its text, terms and vector."""
 
 _NUMBER, _CHANGED, _ID, _KIND, _STATUS, _SHARED, _PINNED = range(7)
-_TERMS = 7 + len(FIELDS)
+_LABELS = dict(zip(LABELS, range(7 + len(FIELDS), 7 + len(FIELDS) + len(LABELS)), strict=True))
+_END = 7 + len(FIELDS) + len(LABELS)
+_TERMS = _END + 1
 
 ID_BYTES = 96
 """What an id and its place in a list take."""
@@ -72,6 +80,9 @@ class Shelf:
     active: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     columns: Mapping[str, Floats]
+    labels: Mapping[str, NDArray[np.int64]]
+    asks: NDArray[np.bool_]
+    names: Mapping[int, str]
     alive: NDArray[np.bool_]
     postings: Postings
     matrix: NDArray[np.float32]
@@ -90,6 +101,9 @@ class Shelf:
             active=np.empty(0, dtype=np.bool_),
             pinned=np.empty(0, dtype=np.bool_),
             columns={name: np.empty(0) for name in FIELDS},
+            labels={name: np.empty(0, dtype=np.int64) for name in LABELS},
+            asks=np.empty(0, dtype=np.bool_),
+            names={},
             alive=np.empty(0, dtype=np.bool_),
             postings=Postings.of([]),
             matrix=np.empty((0, dimensions), dtype=np.float32),
@@ -134,6 +148,9 @@ class Shelf:
             active=taken.column(_STATUS),
             pinned=taken.column(_PINNED),
             columns={name: taken.column(place) for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            labels={name: taken.column(place) for name, place in _LABELS.items()},
+            asks=taken.column(_END),
+            names={**self.names, **taken.names} if taken.names.keys() - self.names.keys() else self.names,
             alive=np.append(self.alive & ~np.isin(self.numbers, anew), np.ones(len(taken.ids), dtype=np.bool_)),
             postings=self.postings.append(*taken.postings),
             matrix=taken.matrix,
@@ -150,6 +167,8 @@ class Shelf:
             _STATUS: self.active,
             _PINNED: self.pinned,
             **{place: self.columns[name] for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            **{place: self.labels[name] for name, place in _LABELS.items()},
+            _END: self.asks,
         }
 
     def revised_since(self, at: datetime) -> Rows:
@@ -187,11 +206,17 @@ class Shelf:
         return replace(self, stamp=stamp, columns=columns)
 
 
+def label(name: str) -> int:
+    """A name as a number above 0 that has room in 64 bits with a sign."""
+    return (key(name) >> 1) | 1
+
+
 class _Taken:
     """Rows on their way to a shelf, put where they will stay as they come: nothing is held twice for long."""
 
     def __init__(self, columns: Mapping[int, NDArray[Any]], matrix: NDArray[np.float32], most: int) -> None:
         self.ids: list[MemoryId] = []
+        self.names: dict[int, str] = {}
         self.postings: list[Postings] = []
         self._columns = {place: np.concatenate([one, np.empty(most, one.dtype)]) for place, one in columns.items()}
         self._whole = _with_room(matrix, len(matrix) + most)
@@ -206,6 +231,10 @@ class _Taken:
         self.postings.append(Postings.of(columns[_TERMS]))
         columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
         columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
+        columns[_END] = tuple(map(asks, columns[_END]))
+        for place in _LABELS.values():
+            self.names.update({label(name): name for name in set(columns[place]) if name is not None})
+            columns[place] = tuple(0 if name is None else label(name) for name in columns[place])
         start, self._end = self._end, self._end + len(held)
         for place, column in self._columns.items():
             column[start : self._end] = columns[place]

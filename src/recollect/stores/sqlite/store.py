@@ -69,22 +69,29 @@ class SqliteStore:
         with self._readers.reading() as db:
             return present_model(db)[1]
 
+    def speakers(self, probe: Probe) -> frozenset[str]:
+        with self._readers.reading() as db:
+            view, _ = self._library.view(db, probe, _encoder_number(db, probe.encoder))
+        return view.said_by(view.eligible(probe.at, present=probe.present)[0])
+
     def gather(self, probe: Probe) -> Found:
         with self._readers.reading() as db:
             number = _encoder_number(db, probe.encoder)
             view, commit = self._library.view(db, probe, number)
         mask, barred = view.eligible(probe.at, present=probe.present)
-        vector = probe.vector if number else None
-        near, error = (None, 0.0) if vector is None else view.similarities(vector)
-        shares = view.shares(probe.terms, mask) if probe.terms else None
+        vectors = probe.vectors if number else None
+        said = view.turns(mask) if probe.in_turns else None
+        near, error = (None, 0.0) if vectors is None else view.similarities(vectors, said)
+        shares = view.shares(probe.terms, mask, said) if probe.terms else None
+        settings = view.settings(probe.terms, mask) if probe.terms and said is not None else None
         return Found(
-            table=view.table.with_evidence(similarity=near, lexical=shares, similarity_error=error),
+            table=view.table.with_evidence(similarity=near, lexical=shares, setting=settings, similarity_error=error),
             rows=np.arange(len(view.ids)) if mask is None else np.flatnonzero(mask),
             pinned=view.pinned if mask is None else view.pinned[mask[view.pinned]],
             barred=barred,
             commit=commit,
             memories=lambda asked: self._memories(view, asked, commit),
-            true_similarities=None if vector is None else lambda asked: view.true_similarities(vector, asked),
+            true_similarities=None if vectors is None else lambda asked: view.true_similarities(vectors, said, asked),
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:

@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.evidence.similarity import cosines, error_bound, near_cosines
+from recollect.evidence import turns
+from recollect.evidence.similarity import error_bound, near_cosines, nearest
+from recollect.evidence.turns import Turns
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.probe import Vector
-from recollect.model.table import Floats, Rows, Table, microseconds
+from recollect.model.probe import Vectors
+from recollect.model.table import NONE, Floats, Labels, Rows, Table, microseconds
 from recollect.model.values import amended
 from recollect.stores.sqlite.derived import derived
 from recollect.stores.sqlite.rows import moment
@@ -73,11 +75,41 @@ class View:
         usefulness = np.where(judged > 0.0, (helped + 1.0) / (judged + 2.0), np.nan)
         return Table.trusted(
             ids=self.ids,
-            numbers={**{name: self.column(name) for name in NUMBERS}, "usefulness": usefulness},
+            numbers={
+                **{name: self.column(name) for name in NUMBERS},
+                "usefulness": usefulness,
+                "words": np.where(self.asks, 0.0, self._lengths),
+            },
             dates={**{name: self.column(name) for name in DATES}, "last_accessed_at": self.column("last_served_at")},
             kinds=_joined([shelf.kinds for shelf in self.shelves]),
             vectors=self._vectors,
+            labels={"session": self.sessions, "speaker": self.speakers},
         )
+
+    @derived
+    def sessions(self) -> Labels:
+        return self._labels("session")
+
+    @derived
+    def speakers(self) -> Labels:
+        return self._labels("speaker")
+
+    @derived
+    def asks(self) -> NDArray[np.bool_]:
+        return _joined([shelf.asks for shelf in self.shelves])
+
+    def _labels(self, name: str) -> Labels:
+        """One sort of names of all shelves, numbered anew."""
+        names = {number: known for shelf in self.shelves for number, known in shelf.names.items()}
+        numbers, codes = np.unique(_joined([shelf.labels[name] for shelf in self.shelves]), return_inverse=True)
+        there = numbers > 0
+        renumbered = np.where(there, np.cumsum(there) - 1, NONE)
+        return Labels(renumbered[codes], tuple(names[number] for number in numbers[there].tolist()))
+
+    @derived
+    def _lengths(self) -> Floats:
+        """How many terms every row has."""
+        return _joined([shelf.postings.lengths for shelf in self.shelves]).astype(np.float64)
 
     @derived
     def _vectors(self) -> NDArray[np.float32]:
@@ -130,22 +162,75 @@ class View:
         """The rows that were not known by then."""
         return (self.column("created_at") > now) | (self.column("updated_at") > now)
 
-    def similarities(self, vector: Vector) -> tuple[Floats, float]:
+    def said_by(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
+        """Everyone who said something that is eligible."""
+        codes, names = self.speakers.codes, self.speakers.names
+        here = codes if eligible is None else codes[eligible]
+        heard = np.bincount(here[here != NONE], minlength=len(names))
+        return frozenset(name for name, times in zip(names, heard.tolist(), strict=True) if times)
+
+    def turns(self, eligible: NDArray[np.bool_] | None) -> Turns | None:
+        """What was said before what, among the eligible rows; nothing where there are no sessions."""
+        if not len(self._said):
+            return None
+        return self._all_turns if eligible is None else Turns.of(self._said, self.sessions, self.asks, eligible)
+
+    @derived
+    def _said(self) -> Rows:
+        return turns.in_order(self.sessions, self.column("created_at"), self.ids, self.alive)
+
+    @derived
+    def _all_turns(self) -> Turns:
+        return Turns.of(self._said, self.sessions, self.asks, None)
+
+    def similarities(self, vectors: Vectors, said: Turns | None) -> tuple[Floats, float]:
         """The similarity of every row, and how far it may be off; NaN for rows without a vector."""
-        near = _joined([near_cosines(shelf.matrix, vector) for shelf in self.shelves])
-        return near.astype(np.float64), error_bound(len(vector))
+        near = _joined([near_cosines(shelf.matrix, vectors) for shelf in self.shelves]).astype(np.float64)
+        return near if said is None else said.near(near), error_bound(vectors.shape[1])
 
-    def true_similarities(self, vector: Vector, rows: Sequence[int]) -> Floats:
+    def true_similarities(self, vectors: Vectors, said: Turns | None, rows: Sequence[int]) -> Floats:
         """The similarities of these rows, to the last bit."""
-        return cosines(self._vectors[np.asarray(rows, dtype=np.intp)], vector)
+        asked = np.asarray(rows, dtype=np.intp)
+        own = nearest(self._vectors[asked], vectors)
+        if said is None:
+            return own
+        before, earlier = said.before[asked], np.full(len(asked), np.nan)
+        earlier[before != NONE] = nearest(self._vectors[before[before != NONE]], vectors)
+        return turns.lend(own, earlier)
 
-    def shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
+    def shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, said: Turns | None) -> Floats:
         """How much of the question's words each eligible row has, by the statistics of the eligible."""
         masks = self._split(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
         parts = list(zip((shelf.postings for shelf in self.shelves), masks, strict=True))
         first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
         total = sum(others, start=first)
-        return _joined([postings.shares(terms, mask, total) for postings, mask in parts])
+        if said is None:
+            return _joined([postings.shares(terms, mask, total) for postings, mask in parts])
+        heard = said.lengths(self._lengths)
+        total = replace(total, total_length=float(heard.sum() if eligible is None else heard[eligible].sum()))
+        return turns.shares(self._having(terms, eligible), terms, said, self._lengths, total)
+
+    def settings(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
+        """How much of the question's words the session of each eligible row has."""
+        open = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
+        return turns.settings(self._having(terms, eligible), terms, self.sessions, self._lengths, open)
+
+    def _having(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> dict[str, tuple[Rows, Floats]]:
+        """For each term that any of them has, the eligible rows that have it, and how often."""
+        found = {term: self._having_one(term, eligible) for term in dict.fromkeys(terms)}
+        return {term: having for term, having in found.items() if len(having[0])}
+
+    def _having_one(self, term: str, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Floats]:
+        found, first = [], 0
+        for shelf in self.shelves:
+            rows, counts = shelf.postings.having(term)
+            found.append((rows + first, counts))
+            first += len(shelf)
+        rows, counts = (_joined(list(parts)) for parts in zip(*found, strict=True))
+        if eligible is None:
+            return rows, counts
+        open = eligible[rows]
+        return rows[open], counts[open]
 
     def _split(self, column: NDArray[Any]) -> list[NDArray[Any]]:
         return np.split(column, np.cumsum([len(shelf) for shelf in self.shelves])[:-1])
