@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.errors import FieldError, InvalidInput, NotFound, ProfileError, remedy, show, spelled
 from recollect.model import limits
+from recollect.ranking.measured import refuse_unmeasured
 from recollect.ranking.parse import Document, override, parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
@@ -88,3 +89,20 @@ def profile_file(path: Path) -> Profile:
     except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
         raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
     return parse(text, name=path.stem)
+
+
+def checked_profile_file(path: Path) -> Profile:
+    """The profile in a TOML file; refused if its numbers are not those that the report beside it tells of."""
+    found = profile_file(path)
+    refuse_unmeasured(found, None if found.report is None else _report(path, found.report))
+    return found
+
+
+def _report(path: Path, name: str) -> str:
+    try:
+        return path.with_name(name).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        remedy = "put it there, or take its line `report` out and give it a name of its own"
+        raise ProfileError(f"profile {path.stem!r}: its report {name!r} is not beside it; {remedy}") from error
+    except (OSError, ValueError) as error:
+        raise ProfileError(f"profile {path.stem!r}: its report {name!r} cannot be read: {error}") from error

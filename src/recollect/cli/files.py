@@ -10,26 +10,28 @@ from recollect.files import COMPANIONS, beside, give_name, unfinished, unmerged
 
 
 @contextmanager
-def whole(named: Path, *, store: str, force: bool) -> Iterator[Path]:
+def whole(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
     """A path to write to; once that is done, the file gets the name it is to have, and never before.
 
-    What has this name already is replaced only if that is wished, and only if it is a file and not the store.
+    What has this name already is replaced only if that is wished, and only if it is a file and not the store. What was
+    written from no store, anyone may read whom the user lets read files.
     """
     try:
         target = Path(os.path.realpath(named))
-        _refuse(named, target, Path(store), force=force)
+        _refuse(named, target, None if store is None else Path(store), force=force)
         with unfinished(target.parent) as folder:
             made = folder / target.name
             yield made
-            made.chmod(_mode(Path(store)))
+            if store is not None:
+                made.chmod(_mode(Path(store)))
             _give_name(made, target, force=force)
     except OSError as error:
         remedy = "check its folder and the room in it"
         raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
 
 
-def _refuse(named: Path, target: Path, store: Path, *, force: bool) -> None:
-    if store.exists() and _is_of(target, store.resolve()):
+def _refuse(named: Path, target: Path, store: Path | None, *, force: bool) -> None:
+    if store is not None and store.exists() and _is_of(target, store.resolve()):
         raise InvalidInput(f"{str(named)!r} is the store itself; name another file")
     if target.exists() and not target.is_file():
         raise InvalidInput(f"{str(named)!r} is no file; name one")

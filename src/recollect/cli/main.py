@@ -15,6 +15,7 @@ from recollect.cli.change import forget, pin, restore, revise, unpin
 from recollect.cli.demo import demo
 from recollect.cli.doctor import doctor
 from recollect.cli.erase import erase
+from recollect.cli.eval import evaluate
 from recollect.cli.feedback import feedback
 from recollect.cli.look import history, listed, show
 from recollect.cli.place import DEFAULT, Place
@@ -47,6 +48,7 @@ SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Look and change": (show, listed, history, revise, forget, restore, pin, unpin, erase),
     "Look after a store": (stats, export, import_, backup, verify, doctor, admin),
     "Rank without a store": (rank, profiles),
+    "Measure": (evaluate,),
 }
 """Every command, under the heading that `--help` shows it with."""
 
@@ -62,6 +64,7 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "log": ("history",),
     "explain": ("why",),
     **dict.fromkeys(("status", "info", "count"), ("stats",)),
+    **dict.fromkeys(("evaluate", "measure", "benchmark"), ("eval",)),
     **dict.fromkeys(("help", "commands"), ("--help",)),
     "version": ("--version",),
 }

@@ -1,21 +1,25 @@
 """recollect profiles: which there are, what is in one, and whether yours is right."""
 
+import re
 from pathlib import Path
 
 import click
 
 from recollect import config
 from recollect.cli import options, output
+from recollect.cli.tune import tune
 from recollect.ranking.parse import describe
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.render import text
+
+REPORT_LINE = re.compile(r"^report *=.*\n", re.MULTILINE)
 
 
 @click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.pass_context
 def profiles(ctx: click.Context, as_json: bool) -> None:
-    """List, show and check rank profiles; alone it lists them."""
+    """List, show, check and tune rank profiles; alone it lists them."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(listing, as_json=as_json)
 
@@ -36,21 +40,31 @@ def listing(as_json: bool) -> None:
 @click.argument("name", shell_complete=options.profile_names)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every option spelled out.")
 def show(name: str, as_json: bool) -> None:
-    """Print the built-in profile NAME as written, ready to copy and change."""
+    """Print the built-in profile NAME as written, ready to copy and change.
+
+    Its report is not named there, for it does not tell of a copy that was changed.
+    """
     profile = built_in(name)
     if as_json:
         output.data({"name": profile.name, **describe(profile)})
     else:
-        click.echo(TEXTS[name], nl=False)
+        click.echo(REPORT_LINE.sub("", TEXTS[name]), nl=False)
 
 
 @profiles.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every option spelled out.")
 def check(file: Path, as_json: bool) -> None:
-    """Check the profile in FILE, and say what is wrong with it if anything is."""
-    profile = config.profile_file(file)
+    """Check the profile in FILE, and say what is wrong with it if anything is.
+
+    Numbers that differ from those of its report are wrong, and so are other numbers under a built-in profile's name.
+    """
+    profile = config.checked_profile_file(file)
     if as_json:
         output.data({"name": profile.name, **describe(profile)})
     else:
-        click.echo(f"{profile.name} {profile.version} is a sound profile")
+        measured = "" if profile.report is None else f", as {profile.report} tells of it"
+        click.echo(f"{profile.name} {profile.version} is a sound profile{measured}")
+
+
+profiles.add_command(tune)

@@ -1,0 +1,183 @@
+"""recollect eval: judgements in, figures out."""
+
+import platform
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect import config, wiring
+from recollect.cli import files, options, output
+from recollect.cli.bars import bar
+from recollect.errors import FieldError, InvalidInput, show
+from recollect.model.limits import IN_MEMORY
+from recollect.model.wording import printable
+from recollect.ranking.profile import Profile
+from recollect.version import __version__
+
+if TYPE_CHECKING:
+    from recollect.evaluation.judgements import Judgements
+    from recollect.evaluation.report import Report
+
+LARGEST_K = 1_000
+"""Among how many of the best it is worth looking."""
+
+
+def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """5,10,20 → the numbers, in their order and each once."""
+    name = param.opts[0]
+    try:
+        found = sorted({int(one) for one in value.split(",")})
+    except ValueError as error:
+        raise FieldError(f"{show(value)} is no list of whole numbers, such as 5,10,20", field=name) from error
+    if found[0] < 1 or found[-1] > LARGEST_K:
+        raise FieldError(f"{show(value)} has a number that is not within 1..{LARGEST_K}", field=name)
+    return tuple(found)
+
+
+@click.command("eval", short_help="Measure how well a profile finds what it should.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    shell_complete=options.profile_names,
+    help="A profile's name, or a .toml file; may be repeated.  [default: default]",
+)
+@click.option(
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    shell_complete=options.profile_names,
+    help="Measure these two, and test what B gains over A.",
+)
+@click.option("--k", "ks", metavar="K,…", default="5,10,20", show_default=True, callback=_ks, help="Among how many.")
+@click.option(
+    "--store",
+    metavar="FILE",
+    help="Keep the folder's memories in this file, and find them there the next time.",
+)
+@click.option("--embedder", metavar="NAME", help="The embedder of a new store: a name, or https://host/v1#model.")
+@click.option(
+    "--limit-queries", type=click.IntRange(min=1), metavar="N", help="Ask only so many, spread over the folder."
+)
+@click.option("--report", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of HTML too.")
+@click.option("--force", is_flag=True, help="Replace the report if there is one.")
+@options.as_json
+def evaluate(
+    folder: Path,
+    profiles: tuple[str, ...],
+    compare: tuple[str, str] | None,
+    ks: tuple[int, ...],
+    store: str | None,
+    embedder: str | None,
+    limit_queries: int | None,
+    page: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Ask the queries of DIR, and measure whether the memories that were judged relevant come first.
+
+    DIR has memories.jsonl (id, scope, text, created_at, …), queries.jsonl (id, scope, text, asked_at, category)
+    and qrels.tsv (query, memory, grade). Nothing is counted as served, and no query sees what is later than it.
+
+    \b
+    recollect eval judgements --profile default --profile mine.toml
+    recollect eval judgements --compare default mine.toml --store judged.db --report report.html
+    """
+    from recollect.evaluation import lines, wire
+    from recollect.evaluation import page as html
+    from recollect.evaluation.judgements import read_judgements
+
+    if compare and profiles:
+        raise InvalidInput("--compare names both profiles; leave --profile out")
+    chosen = _labelled(compare or profiles or ("default",))
+    judgements = read_judgements(folder)
+    some = judgements if limit_queries is None else judgements.some(limit_queries)
+    with ExitStack() as stack:
+        place = stack.enter_context(_kept(store))
+        written = None
+        if page is not None:
+            written = stack.enter_context(files.whole(page, store=place, force=force))
+        made = _evaluate(some, chosen, ks, place, embedder=embedder, compared=compare is not None)
+        if written is not None:
+            written.write_text(html.page(made), encoding="utf-8")
+    if as_json:
+        output.data(wire.report(made))
+    else:
+        output.lines(lines.report(made, output.paint))
+    if page is not None:
+        output.talk(f"the report is in {printable(str(page))}")
+
+
+def _labelled(sources: tuple[str, ...]) -> dict[str, Profile]:
+    """The profiles by their names, or as they are written where two have the same name; none twice."""
+    twice = next((source for source in sources if sources.count(source) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"the profile {show(twice)} is named twice; name each once")
+    found = {source: config.profile(source) for source in sources}
+    names = [profile.name for profile in found.values()]
+    return {source if names.count(profile.name) > 1 else profile.name: profile for source, profile in found.items()}
+
+
+@contextmanager
+def _kept(store: str | None) -> Iterator[str]:
+    """Where the memories are kept: in the file, or in one that is gone afterwards."""
+    if store is not None and not store:
+        raise InvalidInput("--store is empty; name a file, as --store judged.db")
+    if store is not None and store != IN_MEMORY:
+        yield store
+        return
+    with TemporaryDirectory(prefix="recollect-eval-") as folder:
+        yield str(Path(folder) / "judged.db")
+
+
+def _evaluate(
+    judgements: "Judgements",
+    profiles: dict[str, Profile],
+    ks: tuple[int, ...],
+    store: str,
+    *,
+    embedder: str | None,
+    compared: bool,
+) -> "Report":
+    """Load the folder, ask its queries of each profile, and put together what came of it."""
+    from recollect.engine.engine import DEPTH
+    from recollect.evaluation import trial
+    from recollect.evaluation.figures import comparison, outcome
+    from recollect.evaluation.report import Report
+
+    written_at, ended_at = judgements.written_at, judgements.ended_at
+    # by a clock of the memories' own time, so that what is kept of loading them is never too old
+    with (
+        wiring.open(store, embedder=embedder, clock=lambda: written_at) as engine,
+        bar("loading") as tell,
+    ):
+        loaded = trial.load(engine, judgements, tell)
+        model = engine.embedder
+    depth = max(DEPTH, *ks)
+    outcomes = []
+    for label, profile in profiles.items():
+        # an engine of its own for each: what one has embedded already would make the next one look faster
+        with (
+            wiring.open(store, embedder=embedder, clock=lambda: ended_at) as engine,
+            bar(f"asking {printable(label)}") as tell,
+        ):
+            answers = trial.ask(engine, judgements, loaded, profile, depth=depth, tell=tell)
+        outcomes.append(outcome(label, profile.version, depth, answers, ks))
+    return Report(
+        judgements=judgements,
+        outcomes=tuple(outcomes),
+        comparison=comparison(*outcomes) if compared else None,
+        embedder=model,
+        merged=len(judgements.drafts) - len(loaded),
+        command=shlex.join(["recollect", *sys.argv[1:]]),
+        versions={"recollect": __version__, "Python": platform.python_version()},
+        made_at=datetime.now(UTC),
+    )

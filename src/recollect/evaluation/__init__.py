@@ -1,0 +1,1 @@
+"""How good is a ranking? Judgements go in, figures come out."""

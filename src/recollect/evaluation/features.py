@@ -1,0 +1,190 @@
+"""Features: what every signal of a profile says of every candidate of every query of a folder.
+
+No signal depends on a weight or a floor, so with these in hand a ranking by other ones is a sum and a product.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.engine.engine import Engine
+from recollect.evaluation.judgements import Judgements, Query
+from recollect.evaluation.trial import Loaded, Tell
+from recollect.model.limits import LARGEST_LIMIT
+from recollect.model.table import Floats, Rows
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What tuning changes of a profile, in the profile's order: the weights of its terms, the floors of its factors."""
+
+    weights: tuple[float, ...]
+    floors: tuple[float, ...]
+
+    @classmethod
+    def of(cls, profile: Profile) -> Self:
+        """Those that the profile has."""
+        return cls(tuple(term.weight for term in profile.terms), tuple(factor.floor for factor in profile.factors))
+
+    def put_into(self, profile: Profile) -> Profile:
+        """The profile with these in place of its own."""
+        terms = [replace(term, weight=weight) for term, weight in zip(profile.terms, self.weights, strict=True)]
+        factors = [replace(factor, floor=floor) for factor, floor in zip(profile.factors, self.floors, strict=True)]
+        return replace(profile, terms=tuple(terms), factors=tuple(factors))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Features:
+    """The candidates of a folder's queries that pass the gates, a row for each id of the folder, query after query.
+
+    Rows of one query are in the order in which ties are broken. `opinions` has a row for every term and then for every
+    factor, with what silence is worth. `starts` says where each query's rows begin, with the end of all as its last.
+    Of each query, `needed` is how many memories are judged, and `best` the most that they can gain among the first `k`.
+    """
+
+    judgements: Judgements
+    k: int
+    needed: Floats
+    best: Floats
+    min_score: float
+    ids: tuple[str, ...]
+    opinions: Floats
+    terms: int
+    starts: Rows
+    grades: Floats
+    rivals: "Rivals"
+
+    def scores(self, numbers: Numbers) -> Floats:
+        """The score of every row by these numbers, to within rounding of what the engine says."""
+        score = np.zeros(len(self.ids))
+        for opinion, weight in zip(self.opinions[: self.terms], numbers.weights, strict=True):
+            score += opinion * weight
+        np.minimum(score, 1.0, out=score)
+        for opinion, floor in zip(self.opinions[self.terms :], numbers.floors, strict=True):
+            score *= floor + (1.0 - floor) * opinion
+        return score
+
+    def ranked(self, query: int, numbers: Numbers) -> tuple[str, ...]:
+        """The ids that the query of this number finds by these numbers, best first."""
+        rows = slice(self.starts[query], self.starts[query + 1])
+        scores, ids = self.scores(numbers)[rows], self.ids[rows]
+        order = np.argsort(-scores, kind="stable").tolist()
+        return tuple(ids[row] for row in order if scores[row] >= self.min_score)
+
+    def measured(self, numbers: Numbers) -> tuple[Floats, Floats]:
+        """recall@k and nDCG@k of every query by these numbers."""
+        scores, judged = self.scores(numbers), self.rivals.judged
+        places = self.rivals.places(scores)
+        found = (places <= self.k) & (scores[judged] >= self.min_score)
+        of = self.rivals.queries[found]
+        gains = self.grades[judged][found] / np.log2(places[found] + 1.0)
+        hits = np.bincount(of, minlength=len(self.needed))
+        return hits / self.needed, np.bincount(of, gains, minlength=len(self.needed)) / self.best
+
+    def varied(self) -> list[bool]:
+        """Whether each term, and then each factor, says different things of two candidates of any one query."""
+        filled = self.starts[:-1][np.diff(self.starts) > 0]
+        if not len(filled):
+            return [False] * len(self.opinions)
+        lowest = np.minimum.reduceat(self.opinions, filled, axis=1)
+        highest = np.maximum.reduceat(self.opinions, filled, axis=1)
+        differs: list[bool] = np.any(highest > lowest, axis=1).tolist()
+        return differs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rivals:
+    """The judged rows, each beside all rows of its query: what a measure needs to know is the places of these alone."""
+
+    judged: Rows
+    queries: Rows
+    others: Rows
+    begins: Rows
+    earlier: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, grades: Floats, starts: Rows) -> Self:
+        """Those of rows with these grades, where each query's rows begin at these starts."""
+        judged = np.flatnonzero(grades > 0.0)
+        queries = np.searchsorted(starts, judged, side="right") - 1
+        sizes = starts[queries + 1] - starts[queries]
+        begins = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(judged) else np.array([], dtype=np.intp)
+        others = np.arange(int(sizes.sum())) - np.repeat(begins - starts[queries], sizes)
+        return cls(
+            judged=judged,
+            queries=queries,
+            others=others,
+            begins=begins,
+            earlier=others < np.repeat(judged, sizes),
+        )
+
+    def places(self, scores: Floats) -> Rows:
+        """The place of every judged row in the ranking of its query, from 1; ties go to the earlier row."""
+        if not len(self.judged):
+            return self.judged
+        sizes = np.diff(np.append(self.begins, len(self.others)))
+        own = np.repeat(scores[self.judged], sizes)
+        theirs = scores[self.others]
+        ahead = (theirs > own) | ((theirs == own) & self.earlier)
+        found: Rows = np.add.reduceat(ahead.astype(np.intp), self.begins) + 1
+        return found
+
+
+def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, k: int, tell: Tell) -> Features:
+    """Ask every query for all that passes the gates, and keep what the engine's own explanations say of each."""
+    queries, since = judgements.queries, judgements.since
+    everyone = replace(profile, min_score=0.0)  # whose score is too low depends on the weights
+    ids: list[str] = []
+    opinions: list[tuple[float, ...]] = []
+    grades: list[float] = []
+    starts = [0]
+
+    def rows(query: Query) -> Iterator[tuple[str, Explanation]]:
+        ranking = engine.search(
+            query.text, scope=query.scope, profile=everyone, limit=LARGEST_LIMIT, as_of=query.asked_at
+        )
+        for scored in sorted(ranking, key=lambda one: one.id):
+            yield from ((id, scored.explanation) for id in loaded[scored.id] if since[id] <= query.asked_at)
+
+    tell(0, len(queries))
+    for query in queries:
+        for id, explanation in rows(query):
+            ids.append(id)
+            opinions.append(_opinions(explanation))
+            grades.append(query.grades.get(id, 0.0))
+        starts.append(len(ids))
+        tell(len(starts) - 1, len(queries))
+    values, begins = np.array(grades), np.array(starts, dtype=np.intp)
+    return Features(
+        judgements=judgements,
+        k=k,
+        needed=np.array([float(len(query.grades)) for query in queries]),
+        best=np.array([_most(query, k) for query in queries]),
+        min_score=profile.min_score,
+        ids=tuple(ids),
+        opinions=_columns(opinions, len(profile.uses)),
+        terms=len(profile.terms),
+        starts=begins,
+        grades=values,
+        rivals=Rivals.of(values, begins),
+    )
+
+
+def _opinions(explanation: Explanation) -> tuple[float, ...]:
+    return (*(part.value for part in explanation.parts), *(scale.value for scale in explanation.scales))
+
+
+def _columns(rows: Sequence[tuple[float, ...]], width: int) -> Floats:
+    return np.ascontiguousarray(np.array(rows, dtype=np.float64).reshape(len(rows), width).T)
+
+
+def _most(query: Query, k: int) -> float:
+    """The gain of the best order there could be."""
+    best = sorted(query.grades.values(), reverse=True)[:k]
+    return math.fsum(grade / math.log2(place + 1) for place, grade in enumerate(best, start=1))

@@ -1,0 +1,103 @@
+"""An evaluation in lines for people: measures by profile, then categories, then what was compared."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from recollect.evaluation.figures import Comparison, Figures
+from recollect.evaluation.report import Report
+from recollect.model.wording import counted, printable
+from recollect.render.looks import Look, Paint, plain
+
+GAP = "  "
+NONE = "–"
+
+
+def report(report: Report, paint: Paint = plain) -> Iterator[str]:
+    """The report, one line after the other."""
+    judgements, outcomes = report.judgements, report.outcomes
+    memories = counted(len(judgements.drafts), "memory", "memories")
+    queries = counted(len(judgements.queries), "query", "queries")
+    yield f"{printable(judgements.folder.resolve().name)}: {memories}, {queries}, embedder {printable(report.embedder)}"
+    yield from (paint(Look.FAINT, note) for note in report.notes)
+    yield ""
+    names = [printable(one.profile) for one in outcomes]
+    rows = [[name, *(_mean(one.whole, name) for one in outcomes)] for name in outcomes[0].whole.means]
+    others = [beside(one.whole) for one in outcomes]
+    rows += [[name, *(cells[name] for cells in others)] for name in others[0]]
+    yield from _aligned(["", *names], rows, paint)
+    k = outcomes[0].k
+    for measure in (f"recall@{k}", f"ndcg@{k}"):
+        yield ""
+        by_category = [
+            [
+                printable(category),
+                str(figures.queries),
+                *(_mean(one.categories[category], measure) for one in outcomes),
+            ]
+            for category, figures in outcomes[0].categories.items()
+        ]
+        yield from _aligned([measure, "queries", *names], by_category, paint)
+    if report.comparison is not None:
+        yield ""
+        yield from _comparison(report.comparison, paint)
+
+
+def share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def milliseconds(time: timedelta) -> str:
+    return f"{time / timedelta(milliseconds=1):.1f} ms"
+
+
+def chance(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.001 else "< 0.001"
+
+
+def _comparison(comparison: Comparison, paint: Paint) -> Iterator[str]:
+    one, other = printable(comparison.one), printable(comparison.other)
+    rows = [
+        [
+            name,
+            f"{found.mean:+.3f}",
+            f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}]",
+            chance(found.p),
+            str(found.wins),
+            str(found.losses),
+            str(found.ties),
+        ]
+        for name, found in comparison.differences.items()
+    ]
+    yield f"{other} over {one}"
+    yield from _aligned(["", "gain", "95 %", "p", "wins", "losses", "ties"], rows, paint)
+
+
+MEDIAN = "tokens needed, median"
+
+
+def beside(figures: Figures) -> dict[str, str]:
+    """What is said beside the measures, by its name."""
+    tokens = figures.tokens
+    return {
+        MEDIAN: NONE if tokens.median is None else str(tokens.median),
+        "tokens needed, p95": NONE if tokens.p95 is None else str(tokens.p95),
+        "all within reach": f"{tokens.complete} of {figures.queries}",
+        "latency p50": milliseconds(figures.p50),
+        "latency p95": milliseconds(figures.p95),
+    }
+
+
+def _mean(figures: Figures, name: str) -> str:
+    interval = figures.intervals[name]
+    return f"{share(figures.means[name])} [{share(interval.low)}, {share(interval.high)}]"
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]], paint: Paint) -> Iterator[str]:
+    """The rows under their header, each column as wide as it must be."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        return GAP.join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+    yield paint(Look.FAINT, line(header))
+    yield from map(line, rows)

@@ -1,0 +1,35 @@
+"""Report: all that one evaluation came to, and what it was made with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from recollect.evaluation.figures import Comparison, Outcome
+from recollect.evaluation.judgements import Judgements
+from recollect.model.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcomes of a folder, best read with what they were made with; `merged` ids say what another said before."""
+
+    judgements: Judgements
+    outcomes: tuple[Outcome, ...]
+    comparison: Comparison | None
+    embedder: str
+    merged: int
+    command: str
+    versions: Mapping[str, str] = field(hash=False)
+    made_at: datetime
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures should know of the folder; nothing of what is as it should be."""
+        judged = self.judgements
+        told = (
+            (judged.unjudged, "query", "queries", "without judgements: left out"),
+            (judged.absent, "judged memory", "judged memories", "not in the folder: counted as not found"),
+            (judged.later, "judged memory", "judged memories", "later than the query: counted as not found"),
+            (self.merged, "memory", "memories", "with the text of an earlier one, in whose place it counts"),
+        )
+        return [f"{counted(count, one, several)} {what}" for count, one, several, what in told if count]

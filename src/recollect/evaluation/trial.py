@@ -1,0 +1,139 @@
+"""Trial: the memories of a folder are remembered by an engine, and its queries asked of it."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from recollect.engine.engine import DEPTH, Engine
+from recollect.errors import Conflict, InvalidInput, NotFound, show
+from recollect.evaluation.figures import Answer
+from recollect.evaluation.judgements import MEMORIES, Judgements, Query
+from recollect.model.draft import Draft
+from recollect.model.memory import MemoryId, Status
+from recollect.model.usage import Use
+from recollect.model.verdict import Receipt, Reinforced
+from recollect.model.wording import counted
+from recollect.packing.prompt import Prompt
+from recollect.ranking.profile import Profile
+from recollect.ranking.result import Ranking
+
+Tell = Callable[[int, int], None]
+"""Told how much is done, and of how much."""
+
+Loaded = Mapping[MemoryId, tuple[str, ...]]
+"""The ids of the folder that each memory of the store stands for: its own, and those that said the same."""
+
+BATCH = 64
+"""How many memories are remembered at a time."""
+
+WARMING = "what is known"
+"""Asked once of every scope before time is taken, so that nothing is loaded meanwhile."""
+
+MARKER = "0" * 18
+"""As long as a real one; what it costs depends on nothing else."""
+
+
+def load(engine: Engine, judgements: Judgements, tell: Tell) -> Loaded:
+    """Remember all memories of the folder, unless the store has them, and say which memory stands for which id.
+
+    Each is remembered under a key of the folder's content, so what is there already is neither written nor embedded
+    again, and a run that was interrupted goes on. A store that has anything else is refused.
+    """
+    drafts = judgements.drafts
+    _refuse_stranger(engine, judgements)
+    receipts: list[Receipt] = []
+    tell(0, len(drafts))
+    for begun in range(0, len(drafts), BATCH):
+        batch = [_keyed(draft, judgements.digest) for draft in drafts[begun : begun + BATCH]]
+        try:
+            receipts += engine.remember_all(batch)
+        except Conflict as error:
+            raise _other(judgements, "it was loaded from other memories") from error
+        tell(len(receipts), len(drafts))
+    _refuse_changed(engine, receipts, judgements)
+    meant: dict[MemoryId, list[str]] = {}
+    for draft, receipt in zip(drafts, receipts, strict=True):
+        meant.setdefault(receipt.id, []).append(draft.id or "")
+    return {id: tuple(sorted(ids)) for id, ids in meant.items()}
+
+
+def _keyed(draft: Draft, digest: str) -> Draft:
+    return replace(draft, key=hashlib.sha256(f"{digest}/{draft.id}".encode()).hexdigest())
+
+
+def _refuse_stranger(engine: Engine, judgements: Judgements) -> None:
+    """Refuse a store with memories of which the folder's first, which has no twin before it, is none."""
+    first, there = judgements.drafts[0], engine.stats().memories
+    if not there:
+        return
+    try:
+        engine.get(first.id or "", scope=first.scope)
+    except NotFound as error:
+        raise _other(judgements, f"it has {_memories(there)}, and not {show(first.id)}") from error
+
+
+def _refuse_changed(engine: Engine, receipts: Iterable[Receipt], judgements: Judgements) -> None:
+    """Refuse a store that has more than the folder, or whose memories were changed or used since they were loaded."""
+    given, stats = list(receipts), engine.stats()
+    memories = len({receipt.id for receipt in given})
+    written = sum(not isinstance(receipt.verdict, Reinforced) for receipt in given)
+    if stats.memories != memories:
+        raise _other(judgements, f"it has {_memories(stats.memories)}, and the folder {memories}")
+    if stats.versions != written or stats.statuses.get(Status.ACTIVE, 0) != memories:
+        raise _other(judgements, "some were changed since")
+    if stats.contexts or any(stats.uses.get(use) for use in (Use.SERVED, Use.HELPED, Use.MISLED)):
+        raise _other(judgements, "some were recalled since, which a ranking may take into account")
+
+
+def _memories(count: int) -> str:
+    return counted(count, "memory", "memories")
+
+
+def _other(judgements: Judgements, why: str) -> InvalidInput:
+    what = f"the store is not what loading {str(judgements.folder / MEMORIES)!r} gives"
+    return InvalidInput(f"{what}: {why}; name another file with --store")
+
+
+def ask(
+    engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, depth: int = DEPTH, tell: Tell
+) -> list[Answer]:
+    """Ask every query for its moment, and nothing is kept of it: no query knows of another."""
+    queries, since = judgements.queries, judgements.since
+    prompt, costs = Prompt(MARKER), dict[str, int]()
+    for scope in dict.fromkeys(query.scope for query in queries):
+        engine.search(WARMING, scope=scope, profile=profile, limit=depth, as_of=judgements.ended_at)
+
+    def answer(query: Query) -> Answer:
+        begun = time.perf_counter()
+        ranking = engine.search(query.text, scope=query.scope, profile=profile, limit=depth, as_of=query.asked_at)
+        took = timedelta(seconds=time.perf_counter() - begun)
+        stands_for = [[id for id in loaded[one.id] if since[id] <= query.asked_at] for one in ranking]
+        within = stands_for[: profile.max_items]
+        judged = [place for place, ids in enumerate(within) if not query.grades.keys().isdisjoint(ids)]
+        reached = {id for ids in within for id in ids}
+        return Answer(
+            query=query,
+            found=tuple(id for ids in stands_for for id in ids),
+            tokens=_tokens(ranking, judged[-1], prompt, costs) if judged else None,
+            complete=query.grades.keys() <= reached,
+            took=took,
+            exact=ranking.exact,
+        )
+
+    answers: list[Answer] = []
+    tell(0, len(queries))
+    for query in queries:
+        answers.append(answer(query))
+        tell(len(answers), len(queries))
+    return answers
+
+
+def _tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, int]) -> int:
+    """The budget with which packing takes all of the ranking up to this place: the frame, and block by block."""
+    blocks: Sequence[str] = [prompt.block(scored) for scored in ranking[: last + 1]]
+    for block in blocks:
+        if block not in costs:
+            costs[block] = prompt.tokens(block)
+    return prompt.tokens(prompt.frame) + sum(costs[block] for block in blocks)

@@ -1,0 +1,81 @@
+"""What tuning came to, in lines for people: what it is worth held out, fitted, and which numbers changed."""
+
+from collections.abc import Iterator, Sequence
+
+from recollect.evaluation.lines import chance, share
+from recollect.evaluation.tuned import Figure, Row, Tuned, numbers
+from recollect.model.wording import counted, printable
+from recollect.render.looks import Look, Paint, plain
+from recollect.render.table import Table, aligned
+
+WIDEST = 1_000
+"""Nothing here is cut: the longest line has a few words."""
+
+HELD_OUT = ("", "before", "after", "gain", "95 %", "p")
+NUMBERS = ("number", "before", "after", "in the folds")
+
+
+def report(tuned: Tuned, paint: Paint = plain) -> Iterator[str]:
+    """The report, one line after the other."""
+    tuning, start = tuned.tuning, tuned.tuning.profile
+    names = ", ".join(map(printable, tuned.names))
+    queries, scopes = counted(tuned.queries, "query", "queries"), counted(tuned.scopes, "scope")
+    yield f"{start.name} {start.version} on {names}: {queries} of {scopes}, embedder {printable(tuned.embedder)}"
+    yield ""
+    yield paint(Look.STRONG, f"held out by scope, in {counted(len(tuning.folds), 'fold')}")
+    yield from aligned(Table(HELD_OUT, [_held_out(row) for row in tuned.rows]), WIDEST, paint)
+    yield ""
+    yield paint(Look.STRONG, "fitted to all, which flatters")
+    rows = [(_called(row), _shown(row.before), _shown(row.after)) for row in tuned.rows]
+    yield from aligned(Table(("", "before", "after"), rows), WIDEST, paint)
+    yield ""
+    yield from aligned(Table(NUMBERS, list(_numbers(tuned))), WIDEST, paint)
+    yield ""
+    yield _verdict(tuned)
+
+
+def _verdict(tuned: Tuned) -> str:
+    """Whether it carries over, in words."""
+    if not tuned.tuning.changed:
+        return "tuning found nothing: no change of a number gains anything worth having"
+    gained = tuned.rows[0].gained
+    if not tuned.tuning.carries_over:
+        return f"tuning found nothing that carries over: what was held out gained {gained.mean:+.4f}"
+    sure = "" if gained.p < SURE else "; chance alone may do as much"
+    return f"what was held out gained {gained.mean:+.4f}, p {chance(gained.p)}{sure}"
+
+
+SURE = 0.05
+"""From which p on chance is named as a reason."""
+
+
+def _held_out(row: Row) -> tuple[str, ...]:
+    gained = row.gained
+    interval = f"[{gained.interval.low:+.3f}, {gained.interval.high:+.3f}]"
+    return (
+        _called(row),
+        _shown(row.before),
+        _shown(row.held_out),
+        f"{gained.mean:+.3f}",
+        interval,
+        chance(gained.p),
+    )
+
+
+def _called(row: Row) -> str:
+    return row.measure if row.folder is None else f"{printable(row.folder)} {row.measure}"
+
+
+def _shown(figure: Figure) -> str:
+    return f"{share(figure.mean)} [{share(figure.interval.low)}, {share(figure.interval.high)}]"
+
+
+def _numbers(tuned: Tuned) -> Iterator[tuple[str, ...]]:
+    for one in numbers(tuned.tuning):
+        called = one["signal"] if one["number"] == "weight" else f"{one['signal']}, {one['number']}"
+        told = _range(one["folds"]) if one["tuned"] else "kept: nothing here tells anything of it"
+        yield called, f"{one['before']:.4g}", f"{one['after']:.4g}", told
+
+
+def _range(folds: Sequence[float]) -> str:
+    return f"{min(folds):.4f} to {max(folds):.4f}"

@@ -1,0 +1,300 @@
+"""Tuning: the weights and floors of a profile that find most over several folders, and what that is worth elsewhere.
+
+Everything is a search by fixed steps from fixed beginnings: the same folders and profile give the same numbers.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput
+from recollect.evaluation.features import Features, Numbers
+from recollect.evaluation.trial import Tell
+from recollect.model.scope import Scope
+from recollect.model.table import Floats
+from recollect.model.wording import counted
+from recollect.ranking.profile import Profile
+
+STEPS = (8.0, 4.0, 2.0, 1.5, 1.2, 1.1)
+"""By how much a weight is raised and lowered, coarse steps first: where little is found, small ones find no more."""
+
+FLOOR_STEPS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
+"""By how much a floor is, at the same time."""
+
+LEAST_GAIN = 0.0002
+"""What a step must gain to be taken: less than a single query's worth on any folder large enough to tune with."""
+
+LEAST_WEIGHT = 0.001
+"""Below this no weight is lowered: a signal that these folders do not need stays in sight."""
+
+LEAST_PRODUCT = 0.5
+"""Below this all floors together are not lowered: faults that multiply would make a good memory vanish."""
+
+DIGITS = 10_000
+"""In what parts of 1 the numbers of a tuned profile are written."""
+
+
+Among = tuple[NDArray[np.bool_], ...]
+"""Some queries of every folder: whether each is among them."""
+
+Held = tuple[tuple[int, Scope], ...]
+"""Some scopes, each with the number of its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Which terms and which factors tuning may change, by their places."""
+
+    terms: tuple[int, ...]
+    factors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """What the queries of the folders come to, a value a query, folder after folder."""
+
+    recall: tuple[Floats, ...]
+    ndcg: tuple[Floats, ...]
+
+    @property
+    def worth(self) -> tuple[Floats, ...]:
+        """What is tuned for: the mean of recall and nDCG."""
+        return tuple((one + other) / 2.0 for one, other in zip(self.recall, self.ndcg, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fold:
+    """Some scopes that were held out, the numbers that the others gave, and what these and the first ones are worth."""
+
+    scopes: Held
+    queries: int
+    numbers: Numbers
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tuning:
+    """What tuning came to: the numbers before and after, and every query by either.
+
+    `held_out` has each query by the numbers of the fold in which it was not looked at: what to expect of queries that
+    nobody has seen. `after` has them by the numbers that were fitted to all of them.
+    """
+
+    profile: Profile
+    free: Free
+    numbers: Numbers
+    folds: tuple[Fold, ...]
+    before: Values = field(repr=False)
+    held_out: Values = field(repr=False)
+    after: Values = field(repr=False)
+
+    @property
+    def changed(self) -> bool:
+        """Whether any number is another than before."""
+        return self.numbers != Numbers.of(self.profile)
+
+    @property
+    def gain(self) -> float:
+        """What the queries that were held out gained, each folder counting alike."""
+        return mean(self.held_out.worth) - mean(self.before.worth)
+
+    @property
+    def carries_over(self) -> bool:
+        """Whether what was found does good where it was not looked for."""
+        return self.changed and self.gain > 0.0
+
+    @property
+    def said_nothing_of(self) -> tuple[str, ...]:
+        """The signals that no folder tells anything of, whose numbers were left alone."""
+        free = {self.profile.terms[place].signal.name for place in self.free.terms}
+        free |= {self.profile.factors[place].signal.name for place in self.free.factors}
+        return tuple(use.signal.name for use in self.profile.uses if use.signal.name not in free)
+
+
+class Search:
+    """What numbers are worth over several folders; the same numbers are looked at once."""
+
+    def __init__(self, folders: Sequence[Features]) -> None:
+        self._folders = folders
+        self._known: dict[Numbers, Values] = {}
+
+    @property
+    def everyone(self) -> Among:
+        """All queries of all folders."""
+        return tuple(np.ones(len(one.needed), dtype=np.bool_) for one in self._folders)
+
+    def values(self, numbers: Numbers) -> Values:
+        """What every query comes to by these numbers."""
+        if numbers not in self._known:
+            measured = [one.measured(numbers) for one in self._folders]
+            self._known[numbers] = Values(tuple(recall for recall, _ in measured), tuple(ndcg for _, ndcg in measured))
+        return self._known[numbers]
+
+    def worth(self, numbers: Numbers, among: Among) -> float:
+        """What these queries come to by these numbers, each folder counting alike; folders without any do not count."""
+        values = self.values(numbers).worth
+        return mean([one[wanted] for one, wanted in zip(values, among, strict=True)])
+
+
+def tune(folders: Sequence[Features], profile: Profile, *, folds: int, tell: Tell) -> Tuning:
+    """Fit the profile to the folders without each fold in turn, and then to all of them."""
+    start, free, search = Numbers.of(profile), changeable(folders, profile), Search(folders)
+    dealt = deal([[query.scope for query in one.judgements.queries] for one in folders], folds)
+    fitted: list[Numbers] = []
+    tell(0, len(dealt) + 1)
+    for scopes in dealt:
+        others = tuple(~one for one in _asked_by(folders, scopes))
+        fitted.append(fit(partial(search.worth, among=others), start, free))
+        tell(len(fitted), len(dealt) + 1)
+    whole = fit(partial(search.worth, among=search.everyone), start, free)
+    numbers = start if whole == start else rounded(whole)
+    tell(len(dealt) + 1, len(dealt) + 1)
+
+    kept_out = [_asked_by(folders, scopes) for scopes in dealt]
+    return Tuning(
+        profile=profile,
+        free=free,
+        numbers=numbers,
+        folds=tuple(
+            Fold(
+                scopes=scopes,
+                queries=sum(int(np.count_nonzero(one)) for one in out),
+                numbers=found,
+                before=search.worth(start, out),
+                after=search.worth(found, out),
+            )
+            for scopes, found, out in zip(dealt, fitted, kept_out, strict=True)
+        ),
+        before=search.values(start),
+        held_out=_joined([search.values(found) for found in fitted], kept_out),
+        after=search.values(numbers),
+    )
+
+
+def changeable(folders: Sequence[Features], profile: Profile) -> Free:
+    """The terms that count and the factors which tell candidates of one query apart, in any folder."""
+    varied = [any(said) for said in zip(*(one.varied() for one in folders), strict=True)]
+    terms = [place for place, term in enumerate(profile.terms) if term.weight > 0.0 and varied[place]]
+    factors = [place for place in range(len(profile.factors)) if varied[len(profile.terms) + place]]
+    return Free(tuple(terms), tuple(factors))
+
+
+def deal(asked: Sequence[Sequence[Scope]], folds: int) -> list[Held]:
+    """The scopes that ask in each folder, whole and dealt into so many folds, or fewer where there are fewer scopes.
+
+    The largest are dealt first, each to the fold that has least of its folder.
+    """
+    sizes = {(place, scope): list(scopes).count(scope) for place, scopes in enumerate(asked) for scope in scopes}
+    if len(sizes) < 2:
+        raise InvalidInput(
+            f"the queries are of {counted(len(sizes), 'scope')}, and some must be held out whole; tune with more scopes"
+        )
+    dealt: list[list[tuple[int, Scope]]] = [[] for _ in range(min(folds, len(sizes)))]
+
+    def load(fold: int, place: int | None = None) -> int:
+        return sum(sizes[one] for one in dealt[fold] if place is None or one[0] == place)
+
+    for place, scope in sorted(sizes, key=lambda one: (-sizes[one], one[0], str(one[1]))):
+        emptiest = min(range(len(dealt)), key=lambda fold: (load(fold, place), load(fold), fold))
+        dealt[emptiest].append((place, scope))
+    return [tuple(sorted(scopes, key=lambda one: (one[0], str(one[1])))) for scopes in dealt if scopes]
+
+
+def fit(worth: Callable[[Numbers], float], start: Numbers, free: Free) -> Numbers:
+    """The numbers to which small changes, one at a time, lead from the start, as long as each gains enough."""
+    best, reached = start, worth(start)
+    for step in range(len(STEPS)):
+        moved = True
+        while moved:
+            moved = False
+            for near in _neighbours(free, step):
+                tried = max((other for change in near if (other := change(best)) is not None), key=worth, default=best)
+                found = worth(tried)
+                if found - reached >= LEAST_GAIN:
+                    best, reached, moved = tried, found, True
+    return best
+
+
+Change = Callable[[Numbers], Numbers | None]
+"""Gives other numbers, or none where these are at an end."""
+
+
+def _neighbours(free: Free, step: int) -> list[tuple[Change, Change]]:
+    """The two ways in which each number can be changed by this step."""
+    by, off = STEPS[step], FLOOR_STEPS[step]
+    weights = [(_weighted(free, place, by), _weighted(free, place, 1.0 / by)) for place in free.terms]
+    return [*weights, *((_floored(place, -off), _floored(place, off)) for place in free.factors)]
+
+
+def _weighted(free: Free, place: int, by: float) -> Change:
+    """One weight times so much, with all that may change adding up to what they did."""
+
+    def change(numbers: Numbers) -> Numbers | None:
+        total = math.fsum(numbers.weights[one] for one in free.terms)
+        raised = {one: numbers.weights[one] * (by if one == place else 1.0) for one in free.terms}
+        scale = total / math.fsum(raised.values())
+        if len(raised) < 2 or min(raised.values()) * scale < LEAST_WEIGHT:
+            return None
+        weights = [raised[one] * scale if one in raised else old for one, old in enumerate(numbers.weights)]
+        return replace(numbers, weights=tuple(weights))
+
+    return change
+
+
+def _floored(place: int, by: float) -> Change:
+    """One floor higher or lower by so much."""
+
+    def change(numbers: Numbers) -> Numbers | None:
+        floors = list(numbers.floors)
+        floors[place] = min(max(floors[place] + by, 0.0), 1.0)
+        lower = by < 0.0 and math.prod(floors) < LEAST_PRODUCT
+        return None if lower or floors[place] == numbers.floors[place] else replace(numbers, floors=tuple(floors))
+
+    return change
+
+
+def rounded(numbers: Numbers) -> Numbers:
+    """The numbers to four digits, the weights adding up to 1 in these: what is left goes to who lost most."""
+    shares = [weight * DIGITS for weight in numbers.weights]
+    whole = [math.floor(share + ROUNDING) for share in shares]
+    lost = sorted(range(len(shares)), key=lambda place: (whole[place] - shares[place], place))
+    for place in lost[: DIGITS - sum(whole)]:
+        whole[place] += 1
+    return Numbers(
+        tuple(share / DIGITS for share in whole), tuple(round(floor * DIGITS) / DIGITS for floor in numbers.floors)
+    )
+
+
+ROUNDING = 1e-6
+"""How far below a whole number of parts a share may be that is meant to be one."""
+
+
+def mean(folders: Sequence[Floats]) -> float:
+    """The mean of the means of the folders that have any value, so that a large folder counts no more than a small."""
+    means = [float(one.mean()) for one in folders if len(one)]
+    return math.fsum(means) / len(means)
+
+
+def _asked_by(folders: Sequence[Features], scopes: Held) -> Among:
+    """Which queries of each folder are of these scopes."""
+    return tuple(
+        np.array([(place, query.scope) in scopes for query in one.judgements.queries], dtype=np.bool_)
+        for place, one in enumerate(folders)
+    )
+
+
+def _joined(values: Sequence[Values], among: Sequence[Among]) -> Values:
+    """Every query by the values of the fold that it is among."""
+
+    def join(each: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
+        return tuple(
+            np.sum([np.where(wanted, one, 0.0) for one, wanted in zip(folds, wanteds, strict=True)], axis=0)
+            for folds, wanteds in zip(zip(*each, strict=True), zip(*among, strict=True), strict=True)
+        )
+
+    return Values(join([one.recall for one in values]), join([one.ndcg for one in values]))

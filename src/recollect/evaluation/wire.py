@@ -1,0 +1,78 @@
+"""The JSON shape of an evaluation; full precision, nothing rounded."""
+
+from datetime import timedelta
+from typing import Any
+
+from recollect.evaluation.figures import Comparison, Figures, Outcome
+from recollect.evaluation.intervals import Interval
+from recollect.evaluation.report import Report
+
+
+def report(report: Report) -> dict[str, Any] | list[dict[str, Any]]:
+    """One profile as an object, several as a list of such, a comparison as both and what it came to."""
+    shown = [outcome(one, report) for one in report.outcomes]
+    if report.comparison is not None:
+        return {"profiles": shown, "compared": comparison(report.comparison)}
+    return shown[0] if len(shown) == 1 else shown
+
+
+def outcome(outcome: Outcome, report: Report) -> dict[str, Any]:
+    """The figures of one profile, with what they were made with."""
+    judgements = report.judgements
+    return {
+        "profile": outcome.profile,
+        "version": outcome.version,
+        **_figures(outcome.whole),
+        "exact": outcome.exact,
+        "by_category": {category: _figures(figures) for category, figures in outcome.categories.items()},
+        "depth": outcome.depth,
+        "folder": judgements.folder.resolve().name,
+        "digest": judgements.digest,
+        "memories": len(judgements.drafts),
+        "merged": report.merged,
+        "judgements": judgements.pairs,
+        "absent": judgements.absent,
+        "later": judgements.later,
+        "unjudged": judgements.unjudged,
+        "embedder": report.embedder,
+    }
+
+
+def comparison(comparison: Comparison) -> dict[str, Any]:
+    """What the second profile gains over the first."""
+    return {
+        "one": comparison.one,
+        "other": comparison.other,
+        "differences": {
+            name: {
+                "mean": found.mean,
+                "interval": _interval(found.interval),
+                "p": found.p,
+                "wins": found.wins,
+                "losses": found.losses,
+                "ties": found.ties,
+            }
+            for name, found in comparison.differences.items()
+        },
+    }
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    millisecond = timedelta(milliseconds=1)
+    tokens = figures.tokens
+    return {
+        "queries": figures.queries,
+        **figures.means,
+        "latency_ms": {"p50": figures.p50 / millisecond, "p95": figures.p95 / millisecond},
+        "tokens": {
+            "median": tokens.median,
+            "p95": tokens.p95,
+            "reached": tokens.reached,
+            "complete": tokens.complete,
+        },
+        "intervals": {name: _interval(one) for name, one in figures.intervals.items()},
+    }
+
+
+def _interval(interval: Interval) -> list[float]:
+    return [interval.low, interval.high]

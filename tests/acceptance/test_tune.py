@@ -1,0 +1,222 @@
+"""`recollect profiles tune`: folders in, a profile and its report out; and `check`, which holds the two together."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from recollect.ranking.profiles import TEXTS
+from tests.unit.evaluation.folder import a_memory, a_query, write_folder
+from tests.unit.evaluation.fresh import WRONG, fresh_folder
+
+from .shell import Shell
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return fresh_folder(tmp_path / "notes")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    file = tmp_path / "wrong.toml"
+    file.write_text(WRONG, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def better(shell: Shell, folder: Path, wrong: Path, tmp_path: Path) -> Path:
+    """A profile that was tuned, with its report beside it."""
+    out = tmp_path / "better.toml"
+    shell("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "3")
+    return out
+
+
+def replaced(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_a_profile_and_its_report_are_written_and_the_check_accepts_them(
+    shell: Shell, better: Path, folder: Path, wrong: Path
+) -> None:
+    said = shell("profiles", "check", str(better)).stdout
+    assert said == "better 2 is a sound profile, as better.report.json tells of it\n"
+    report = json.loads(better.with_name("better.report.json").read_text(encoding="utf-8"))
+    assert (report["profile"], report["version"], report["from"]["profile"]) == ("better", "2", "wrong")
+    called = ("eval", str(folder), "--k", "3", "--profile")
+    measured = [shell.json(*called, str(profile))["recall@3"] for profile in (wrong, better)]
+    told = next(one for one in report["figures"] if one["measure"] == "recall@3" and one["folder"] is None)
+    assert measured == pytest.approx([told["before"]["mean"], told["after"]["mean"]])
+    assert measured[0] < measured[1]
+    shell("profiles", "check", str(better), "--json")
+
+
+def test_a_weight_that_was_changed_since_is_refused(shell: Shell, better: Path) -> None:
+    replaced(better, "importance = { weight = 0.12", "importance = { weight = 0.11")
+    replaced(better, "confidence = { weight = 0.0", "confidence = { weight = 0.01")
+    refused = shell("profiles", "check", str(better), code=2).stderr
+    assert "its numbers are not those that its report 'better.report.json' tells of; tune it again" in refused
+    replaced(better, 'report = "better.report.json"\n', "")
+    shell("profiles", "check", str(better))
+
+
+def test_an_option_that_was_changed_since_is_refused(shell: Shell, better: Path) -> None:
+    replaced(better, 'half_life = "30d"', 'half_life = "31d"')
+    assert "its numbers are not those" in shell("profiles", "check", str(better), code=2).stderr
+
+
+def test_words_may_change(shell: Shell, better: Path) -> None:
+    replaced(better, 'about = "Rank', 'about = "Mine: rank')
+    replaced(better, 'version = "2"', 'version = "2-mine"')
+    shell("profiles", "check", str(better))
+
+
+def test_a_report_that_is_not_there_or_is_none_is_refused(shell: Shell, better: Path) -> None:
+    report = better.with_name("better.report.json")
+    report.write_bytes(b"\xff")
+    assert "its report 'better.report.json' cannot be read" in shell("profiles", "check", str(better), code=2).stderr
+    report.unlink()
+    refused = shell("profiles", "check", str(better), code=2).stderr
+    assert "its report 'better.report.json' is not beside it; put it there" in refused
+
+
+def test_a_changed_copy_of_a_built_in_profile_needs_a_name_of_its_own(shell: Shell, tmp_path: Path) -> None:
+    text = "".join(line for line in TEXTS["default"].splitlines(keepends=True) if not line.startswith("report"))
+    copy = tmp_path / "default.toml"
+    copy.write_text(text, encoding="utf-8")
+    shell("profiles", "check", str(copy))
+    changed = re.sub(r"^relevance = [\d.]+$", "relevance = 0.5", text, flags=re.MULTILINE)
+    assert changed != text
+    copy.write_text(changed, encoding="utf-8")
+    refused = shell("profiles", "check", str(copy), code=2).stderr
+    assert "other numbers" in refused
+    assert "a name of its own" in refused
+    own = tmp_path / "mine.toml"
+    own.write_text(changed, encoding="utf-8")
+    shell("profiles", "check", str(own))
+
+
+def test_several_folders_are_told_together_and_one_by_one(
+    shell: Shell, folder: Path, wrong: Path, tmp_path: Path
+) -> None:
+    more = fresh_folder(tmp_path / "more", ("eve", "fay"))
+    out = str(tmp_path / "both.toml")
+    called = ("profiles", "tune", str(folder), str(more), "--profile", str(wrong), "--out", out, "--k", "3")
+    found = shell.json(*called, "--folds", "3")
+    assert [one["folder"] for one in found["folders"]] == ["notes", "more"]
+    assert [one["folder"] for one in found["figures"]] == [None] * 3 + ["notes"] * 3 + ["more"] * 3
+    assert (found["carries_over"], found["written"]) == (True, ["both.toml", "both.report.json"])
+    assert len(found["folds"]) == 3
+    kept = json.loads((tmp_path / "both.report.json").read_text(encoding="utf-8"))
+    assert kept == {name: value for name, value in found.items() if name != "written"}
+
+
+def test_without_a_name_it_is_the_old_one_with_the_new_version_in_the_present_folder(
+    shell: Shell, folder: Path, wrong: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "here"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    said = shell("profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3")
+    assert sorted(one.name for one in place.iterdir()) == ["wrong-2.report.json", "wrong-2.toml"]
+    assert "held out by scope, in 4 folds" in said.stdout
+    assert said.stderr == "written to wrong-2.toml, with wrong-2.report.json beside it\n"
+
+
+def test_a_store_that_is_kept_is_found_again_and_gives_the_same(
+    shell: Shell, folder: Path, wrong: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3", "--store", str(kept), "--force")
+    runs = [shell.json(*called, "--out", str(tmp_path / "better.toml")) for _ in range(2)]
+    assert [{**run, "made_at": ""} for run in runs] == [{**runs[0], "made_at": ""}] * 2
+    assert [one.name for one in kept.glob("*.db")] == [f"notes-{runs[0]['folders'][0]['digest'][:12]}.db"]
+
+
+def test_what_is_no_better_is_told_and_not_written(shell: Shell, better: Path, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "best.toml"
+    called = ("profiles", "tune", str(folder), "--profile", str(better), "--out", str(out), "--k", "3")
+    told = shell(*called, code=1)
+    assert "tuning found nothing" in told.stdout
+    assert "was not written, for it would be no better than before" in told.stderr
+    found = json.loads(shell(*called, "--json", code=1).stdout)
+    assert (found["carries_over"], found["written"]) == (False, [])
+    assert not out.exists()
+    assert not out.with_name("best.report.json").exists()
+
+
+def torn(folder: Path) -> Path:
+    """Two people of whom one needs what is old and the other what is new: what suits the one hurts the other."""
+    old = [("m-old", "seats were decided", "2025-01-01T00:00Z"), ("m-new", "talk of meals", "2026-01-30T00:00Z")]
+    memories = [
+        a_memory(f"{who}-{id}-{number}", f"{text}, {number}", scope=f"acme/{who}", created_at=at)
+        for who in ("ana", "ben")
+        for id, text, at in old
+        for number in range(4)
+    ]
+    queries = [a_query(f"{who}-{n}", "seats?", scope=f"acme/{who}") for who in ("ana", "ben") for n in range(3)]
+    qrels = [(f"ana-{n}", f"ana-m-old-{one}", 1) for n in range(3) for one in range(4)]
+    return write_folder(folder, memories, queries, [*qrels, ("ben-0", "ben-m-new-0", 1)])
+
+
+def test_what_suits_some_and_hurts_others_is_written_by_force_alone(shell: Shell, wrong: Path, tmp_path: Path) -> None:
+    folder, out = torn(tmp_path / "torn"), tmp_path / "better.toml"
+    called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4")
+    refused = shell(*called, code=1)
+    assert "tuning found nothing that carries over: what was held out gained" in refused.stdout
+    assert "; --force writes it all the same" in refused.stderr
+    assert not out.exists()
+    assert shell.json(*called, "--force")["carries_over"] is False
+    shell("profiles", "check", str(out))
+
+
+def test_what_is_there_is_not_replaced_unless_that_is_wished(
+    shell: Shell, better: Path, folder: Path, wrong: Path
+) -> None:
+    called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(better), "--k", "3")
+    assert "is there already; name another file, or replace it with --force" in shell(*called, code=1).stderr
+    better.unlink()
+    assert "better.report.json" in shell(*called, code=1).stderr
+    shell(*called, "--force")
+    shell("profiles", "check", str(better))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--out", "better.txt"], "does not end in .toml"),
+        (["--out", "No Name.toml"], "small letters"),
+        (["--profile", "session"], "takes no question"),
+        (["--profile", "nowhere"], "no profile is called"),
+        (["--folds", "1"], "--folds"),
+        (["--k", "0"], "--k"),
+    ],
+)
+def test_what_cannot_be_is_refused(shell: Shell, folder: Path, arguments: list[str], complaint: str) -> None:
+    codes = {"nowhere": 3}
+    refused = shell("profiles", "tune", str(folder), *arguments, code=codes.get(arguments[1], 2))
+    assert complaint in refused.stderr
+
+
+def test_one_scope_cannot_be_held_out_of_itself(shell: Shell, tmp_path: Path) -> None:
+    alone = fresh_folder(tmp_path / "alone", ("ana",))
+    out = str(tmp_path / "better.toml")
+    refused = shell("profiles", "tune", str(alone), "--out", out, code=2).stderr
+    assert "the queries are of 1 scope, and some must be held out whole; tune with more scopes" in refused
+
+
+def test_a_folder_is_named_once(shell: Shell, folder: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "better.toml")
+    refused = shell("profiles", "tune", str(folder), str(folder), "--out", out, code=2).stderr
+    assert "two folders are called 'notes'" in refused
+    assert "DIR" in shell("profiles", "tune", code=2).stderr
+
+
+def test_someone_at_a_terminal_sees_how_far_it_is(shell: Shell, folder: Path, wrong: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "better.toml")
+    seen = shell.terminal("profiles", "tune", str(folder), "--profile", str(wrong), "--out", out, "--k", "3")
+    for label in ("loading notes", "asking notes", "fitting"):
+        assert label in seen

@@ -1,0 +1,95 @@
+"""Sabotage: what breaks a ranking on purpose, and the category that must suffer from it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from recollect.evidence import asking, dates, turns
+from recollect.ranking import signals
+from recollect.ranking.curves import Curve, HalfLife
+from recollect.ranking.parse import override
+from recollect.ranking.profile import Profile
+
+EXEMPT = {"usefulness"}
+"""It reads what users said of memories that they were served, and an evaluation serves none: here it is silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sabotage:
+    """Something broken, in the profile or in the code, and where it must show."""
+
+    category: str
+    profile: Callable[[Profile], Profile] = field(default=lambda profile: profile)
+    code: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Names within `inside` and what they are instead."""
+    inside: ModuleType | type = turns
+
+
+def without(profile: Profile, signal: str) -> Profile:
+    """The profile without the term, whose weight the others take over."""
+    return weighing(profile, signal, 0.0)
+
+
+def weighing(profile: Profile, signal: str, weight: float) -> Profile:
+    """The profile with another weight for the term, and the others in proportion."""
+    rest = 1.0 - profile.weight(signal)
+    weights = {term.signal.name: term.weight * (1.0 - weight) / rest for term in profile.terms}
+    weights[signal] = weight
+    return override(profile, {"terms": {name: {"weight": one} for name, one in weights.items()}})
+
+
+def _removed(signal: str) -> Callable[[Profile], Profile]:
+    return lambda profile: without(profile, signal)
+
+
+def _changed(**changes: Any) -> Callable[[Profile], Profile]:
+    return lambda profile: override(profile, changes)
+
+
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _as_it_is(text: str, *_: object) -> str:
+    return text
+
+
+def _falling(*_: object) -> Curve:
+    """The fewer words, the better."""
+    return HalfLife(4.0)
+
+
+TERMS = {
+    "relevance": Sabotage("history", _removed("relevance")),
+    "dated": Sabotage("when", _removed("dated")),
+    "addressed": Sabotage("who", _removed("addressed")),
+    "thread": Sabotage("thread", _removed("thread")),
+    "setting": Sabotage("setting", _removed("setting")),
+    "importance": Sabotage("importance", _removed("importance")),
+    "substance": Sabotage("chatter", _removed("substance")),
+}
+"""What breaks each term of `default`."""
+
+FACTORS = {"newest": Sabotage("update", _changed(factors={"newest": None}))}
+
+OTHERS = {
+    "words are not heard": Sabotage("context", _changed(terms={"relevance": {"lexical_share": 0.0, "overlap": 0.0}})),
+    "meaning is not heard": Sabotage("meaning", _changed(terms={"relevance": {"lexical_share": 1.0, "overlap": 0.0}})),
+    "memories are heard alone": Sabotage("context", _changed(hearing="alone")),
+    "what is new leads": Sabotage("history", lambda profile: weighing(profile, "thread", 0.4)),
+    "the gate is too narrow": Sabotage("meaning", _changed(gates={"relevance": 0.4})),
+    "turns lend no words": Sabotage("context", code={"ASKED": 0.0, "TOLD": 0.0, "EARLIER": 0.0}),
+    "turns lend no nearness": Sabotage("context", code={"NEARNESS": 0.0}),
+    "long turns lend everything": Sabotage("long-replies", code={"HEARD": 1e9}),
+    "short turns are preferred": Sabotage("chatter", inside=signals.Substance, code={"curve": property(_falling)}),
+    "no date is read": Sabotage("when", inside=dates, code={"named_spans": _nothing}),
+    "what came before a date is as near": Sabotage("when", inside=dates, code={"EARLY": 0.0}),
+    "nobody is named": Sabotage("who", inside=asking, code={"named": _nothing}),
+    "questions keep their side": Sabotage("meaning", inside=asking, code={"as_said_by": _as_it_is}),
+    "nobody asks for themselves": Sabotage("long-replies", inside=asking, code={"in_first_person": _never}),
+}

@@ -1,0 +1,151 @@
+"""What signals say of every candidate: a ranking made of it is the engine's own, to the id."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import recollect
+from recollect.evaluation import trial
+from recollect.evaluation.features import Features, Numbers, Rivals, gather
+from recollect.evaluation.judgements import Judgements, read_judgements
+from recollect.evaluation.measures import ndcg, recall
+from recollect.evaluation.trial import Loaded
+from recollect.ranking.parse import parse
+from recollect.ranking.profile import Profile
+from recollect.ranking.profiles import built_in
+
+from .folder import a_memory, a_query, write_folder
+from .fresh import fresh_folder, wrong
+
+K = 3
+
+
+def untold(done: int, total: int) -> None:
+    """Nobody wants to know how far it is."""
+
+
+@contextmanager
+def loaded(folder: Path) -> Iterator[tuple[recollect.Engine, Judgements, Loaded]]:
+    judgements = read_judgements(folder)
+    with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
+        yield engine, judgements, trial.load(engine, judgements, untold)
+
+
+def gathered(folder: Path, profile: Profile) -> Features:
+    with loaded(folder) as (engine, judgements, there):
+        return gather(engine, judgements, there, profile, k=K, tell=untold)
+
+
+def a_folder_with_twins(folder: Path) -> Path:
+    """Memories that repeat, that came later and that another scope has; grades of several sizes."""
+    texts = [
+        "window seats on flights",
+        "the aisle",
+        "window seats in trains",
+        "flights from Lisbon",
+        "no early flights",
+    ]
+    memories = [
+        a_memory(f"m{number}", f"Ana prefers {text}", importance=number / 5) for number, text in enumerate(texts)
+    ]
+    twins = [a_memory("twin", "Ana prefers the aisle"), a_memory("a twin", "Ana prefers window seats on flights")]
+    later = a_memory("later", "Ana prefers the aisle", created_at="2026-01-20T00:00:00+00:00", project="x")
+    theirs = a_memory("theirs", "Ben prefers window seats", scope="acme/ben")
+    queries = [
+        a_query("q", "which seats does Ana prefer on flights?"),
+        a_query("early", "aisle or window seats?", asked_at="2026-01-10T00:00:00+00:00"),
+        a_query("bens", "which seats?", scope="acme/ben"),
+        a_query("nothing", "zzz"),
+    ]
+    qrels = [("q", "m0", 2), ("q", "a twin", 1), ("q", "m3", 3), ("early", "later", 1), ("early", "twin", 2)]
+    qrels += [("bens", "theirs", 1), ("nothing", "m1", 1), ("q", "never written", 1)]
+    return write_folder(folder, [*memories, *twins, later, theirs], queries, qrels)
+
+
+@pytest.mark.parametrize("name", ["default", "five-signal", "salience", "assistant", "three-signal", "search"])
+def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_path: Path) -> None:
+    profile = built_in(name)
+    for folder in (a_folder_with_twins(tmp_path / "twins"), fresh_folder(tmp_path / "fresh")):
+        with loaded(folder) as (engine, judgements, there):
+            found = gather(engine, judgements, there, profile, k=K, tell=untold)
+            answers = trial.ask(engine, judgements, there, profile, tell=untold)
+        numbers = Numbers.of(profile)
+        ranked = [found.ranked(place, numbers) for place in range(len(answers))]
+        assert ranked == [answer.found for answer in answers]
+        recalls, ndcgs = found.measured(numbers)
+        grades = [query.grades for query in judgements.queries]
+        assert recalls.tolist() == [recall(ids, one, K) for ids, one in zip(ranked, grades, strict=True)]
+        assert ndcgs == pytest.approx([ndcg(ids, one, K) for ids, one in zip(ranked, grades, strict=True)])
+
+
+def test_other_numbers_rank_as_the_engine_does_with_a_profile_that_has_them(tmp_path: Path) -> None:
+    profile = built_in("five-signal")
+    other = Numbers((0.05, 0.5, 0.2, 0.1, 0.15), ())
+    with loaded(fresh_folder(tmp_path)) as (engine, judgements, there):
+        found = gather(engine, judgements, there, profile, k=K, tell=untold)
+        answers = trial.ask(engine, judgements, there, other.put_into(profile), tell=untold)
+    assert [found.ranked(place, other) for place in range(len(answers))] == [answer.found for answer in answers]
+
+
+def test_who_is_below_the_minimum_by_some_numbers_is_there_for_others(tmp_path: Path) -> None:
+    text = """
+    about = "A test."
+    version = "1"
+    min_score = 0.3
+    [terms]
+    lexical = { weight = 0.5, missing = 0.0 }
+    recency = { weight = 0.5, missing = 0.5, half_life = "2d" }
+    """
+    profile = parse(text, name="strict")
+    found = gathered(fresh_folder(tmp_path), profile)
+    strict, lax = Numbers((0.01, 0.99), ()), Numbers((0.99, 0.01), ())
+    assert "ana-seats" not in found.ranked(0, strict)
+    assert found.ranked(0, lax)[0] == "ana-seats"
+    assert found.measured(strict)[0][0] == 0.0
+    assert found.measured(lax)[0][0] == 1.0
+
+
+def test_numbers_are_taken_from_a_profile_and_put_back() -> None:
+    profile = built_in("salience")
+    assert Numbers.of(profile).put_into(profile) == profile
+    other = Numbers((1.0,), (0.5, 0.25))
+    assert Numbers.of(other.put_into(profile)) == other
+
+
+def test_a_signal_that_says_the_same_of_all_candidates_of_a_query_is_not_varied(tmp_path: Path) -> None:
+    profile = wrong()
+    names = [use.signal.name for use in profile.uses]
+    varied = dict(zip(names, gathered(fresh_folder(tmp_path), profile).varied(), strict=True))
+    assert varied == {
+        "lexical": True,
+        "recency": True,
+        "importance": False,
+        "substance": True,
+        "confidence": False,
+        "rarity": False,
+    }
+
+
+def test_a_folder_whose_queries_find_nothing_is_measured_too(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, [a_memory("m")], [a_query("q", "zzz", scope="acme/nobody")])
+    found = gathered(folder, built_in("five-signal"))
+    numbers = Numbers.of(built_in("five-signal"))
+    assert [one.tolist() for one in found.measured(numbers)] == [[0.0], [0.0]]
+    assert not any(found.varied())
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.booleans()), max_size=7), max_size=5))
+def test_places_are_those_of_a_stable_sort(queries: list[list[tuple[float, bool]]]) -> None:
+    starts = np.cumsum([0, *(len(rows) for rows in queries)])
+    grades = np.array([float(judged) for rows in queries for _, judged in rows])
+    scores = np.array([score for rows in queries for score, _ in rows])
+    expected = []
+    for rows in queries:
+        order = sorted(range(len(rows)), key=lambda place: (-rows[place][0], place))
+        expected += [order.index(place) + 1 for place, (_, judged) in enumerate(rows) if judged]
+    assert Rivals.of(grades, starts).places(scores).tolist() == expected

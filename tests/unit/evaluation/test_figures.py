@@ -1,0 +1,91 @@
+"""Figures of a profile: means, categories, the curve, tokens, and the queries that found least."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect.evaluation.figures import Answer, Tokens, comparison, outcome
+from recollect.evaluation.judgements import Query
+from recollect.model.scope import Scope
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def an_answer(
+    id: str, found: str, judged: str, *, category: str = "c", tokens: int | None = 10, took: int = 1
+) -> Answer:
+    query = Query(
+        id=id,
+        scope=Scope.parse("acme"),
+        text="which seat?",
+        asked_at=AT,
+        category=category,
+        grades=dict.fromkeys(judged, 1.0),
+    )
+    complete = set(judged) <= set(found)
+    return Answer(query=query, found=tuple(found), tokens=tokens, complete=complete, took=took * MILLISECOND)
+
+
+ANSWERS = [
+    an_answer("q1", "abcdef", "a", tokens=10, took=1),
+    an_answer("q2", "abcdef", "bf", tokens=40, took=2),
+    an_answer("q3", "abcdef", "z", category="d", tokens=None, took=30),
+    an_answer("q4", "abcdef", "cz", category="d", tokens=20, took=4),
+]
+
+
+def test_a_mean_is_over_all_queries_and_over_those_of_each_category() -> None:
+    found = outcome("p", "1", 200, ANSWERS, [2, 6])
+    assert found.whole.queries == 4
+    assert found.whole.means["recall@2"] == (1 + 1 / 2 + 0 + 0) / 4
+    assert found.whole.means["recall@6"] == (1 + 1 + 0 + 1 / 2) / 4
+    assert found.whole.means["any@6"] == 3 / 4
+    assert found.whole.means["mrr"] == pytest.approx((1 + 1 / 2 + 0 + 1 / 3) / 4)
+    assert {name: one.queries for name, one in found.categories.items()} == {"c": 2, "d": 2}
+    assert found.categories["d"].means["recall@6"] == 1 / 4
+
+
+def test_the_curve_is_recall_at_every_k_up_to_the_depth() -> None:
+    found = outcome("p", "1", 3, ANSWERS, [2])
+    assert found.curve == (1 / 4, (1 + 1 / 2) / 4, (1 + 1 / 2 + 0 + 1 / 2) / 4)
+
+
+def test_tokens_are_of_the_queries_that_have_anything_within_reach() -> None:
+    assert outcome("p", "1", 200, ANSWERS, [2]).whole.tokens == Tokens(median=20, p95=40, reached=3, complete=2)
+    nothing = [an_answer("q", "a", "z", tokens=None)]
+    assert outcome("p", "1", 200, nothing, [2]).whole.tokens == Tokens(median=None, p95=None, reached=0, complete=0)
+
+
+def test_latencies_are_those_of_real_queries() -> None:
+    whole = outcome("p", "1", 200, ANSWERS, [2]).whole
+    assert (whole.p50, whole.p95) == (2 * MILLISECOND, 30 * MILLISECOND)
+
+
+def test_the_queries_that_found_least_come_first_and_those_that_found_all_never() -> None:
+    found = outcome("p", "1", 200, ANSWERS, [6])
+    assert [answer.query.id for answer in found.worst(9)] == ["q3", "q4"]
+    assert [answer.query.id for answer in found.worst(1)] == ["q3"]
+
+
+@pytest.mark.parametrize(("ks", "k"), [([5, 10, 20], 10), ([1, 3], 3), ([20], 20)])
+def test_where_there_is_room_for_one_k_it_is_10_or_the_largest(ks: list[int], k: int) -> None:
+    assert outcome("p", "1", 200, ANSWERS, ks).k == k
+
+
+def test_one_ranking_that_is_not_exact_makes_the_whole_inexact() -> None:
+    answer = an_answer("q5", "a", "a")
+    inexact = Answer(query=answer.query, found=(), tokens=None, complete=False, took=MILLISECOND, exact=False)
+    assert outcome("p", "1", 200, ANSWERS, [1]).exact
+    assert not outcome("p", "1", 200, [*ANSWERS, inexact], [1]).exact
+
+
+def test_a_comparison_goes_query_by_query() -> None:
+    better = [an_answer(one.query.id, "zabcdef", "".join(one.query.grades)) for one in ANSWERS]
+    one, other = outcome("one", "1", 200, ANSWERS, [1]), outcome("other", "1", 200, better, [1])
+    found = comparison(one, other)
+    assert (found.one, found.other) == ("one", "other")
+    assert list(found.differences) == ["recall@1", "ndcg@1", "mrr"]
+    recall = found.differences["recall@1"]
+    assert recall.mean == pytest.approx((-1 + 0 + 1 + 1 / 2) / 4)
+    assert (recall.wins, recall.losses, recall.ties) == (2, 1, 1)

@@ -1,0 +1,182 @@
+"""Folders of judgements: what is read, and what is refused with its file, line and field."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import InvalidInput
+from recollect.evaluation.judgements import UNCATEGORISED, read_judgements
+from recollect.model.memory import Kind
+from recollect.model.scope import Scope
+
+from .folder import a_memory, a_query, write_folder
+
+
+def test_a_memory_keeps_its_id_its_moment_and_what_is_known_of_it(tmp_path: Path) -> None:
+    written = a_memory("m", kind="preference", session="s1", speaker="Ana", importance=0.7, tags=["travel"])
+    (draft,) = read_judgements(write_folder(tmp_path, [written])).drafts
+    assert (draft.id, draft.text, draft.scope) == ("m", written["text"], Scope.parse("acme/ana"))
+    assert draft.at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert (draft.kind, draft.session, draft.speaker) == (Kind.PREFERENCE, "s1", "Ana")
+    assert (draft.importance, draft.tags, draft.metadata) == (0.7, ("travel",), None)
+
+
+def test_what_a_memory_does_not_know_is_metadata(tmp_path: Path) -> None:
+    written = a_memory("m", project="move", key="k", at="noon", metadata={"colour": "blue"}, title=None)
+    (draft,) = read_judgements(write_folder(tmp_path, [written])).drafts
+    assert draft.metadata == {"colour": "blue", "project": "move", "key": "k", "at": "noon"}
+    assert (draft.key, draft.title) == (None, None)
+
+
+def test_memories_come_oldest_first_however_they_are_written(tmp_path: Path) -> None:
+    written = [
+        a_memory("c", created_at="2026-01-02T00:00:00+00:00"),
+        a_memory("b", created_at="2026-01-01T01:00:00+00:00"),
+        a_memory("a", created_at="2026-01-01T02:00:00+01:00"),
+    ]
+    drafts = read_judgements(write_folder(tmp_path, written, qrels=[("q", "a", 1)])).drafts
+    assert [draft.id for draft in drafts] == ["a", "b", "c"]
+
+
+def test_a_query_has_its_grades_and_one_without_judgements_is_left_out(tmp_path: Path) -> None:
+    queries = [a_query("q"), a_query("unjudged"), a_query("r", category=None)]
+    found = read_judgements(write_folder(tmp_path, queries=queries, qrels=[("r", "m", 2), ("q", "m", 1.5)]))
+    assert [(query.id, query.grades) for query in found.queries] == [("q", {"m": 1.5}), ("r", {"m": 2.0})]
+    assert [query.category for query in found.queries] == ["seats", UNCATEGORISED]
+    assert (found.unjudged, found.pairs) == (1, 2)
+
+
+def test_judged_memories_that_cannot_be_found_are_counted(tmp_path: Path) -> None:
+    memories = [a_memory("m"), a_memory("late", created_at="2026-03-01T00:00:00+00:00")]
+    qrels = [("q", "m", 1), ("q", "late", 1), ("q", "nowhere", 1), ("q", "nor there", 1)]
+    found = read_judgements(write_folder(tmp_path, memories, qrels=qrels))
+    assert (found.absent, found.later) == (2, 1)
+    assert found.ended_at == found.written_at == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_some_queries_are_spread_over_all(tmp_path: Path) -> None:
+    queries = [a_query(f"q{number}") for number in range(10)]
+    qrels = [(query["id"], "m", 1) for query in queries]
+    found = read_judgements(write_folder(tmp_path, queries=queries, qrels=qrels))
+    assert [query.id for query in found.some(3).queries] == ["q0", "q3", "q6"]
+    assert found.some(99) == found
+
+
+def test_the_digest_is_of_the_memories_alone(tmp_path: Path) -> None:
+    first = read_judgements(write_folder(tmp_path / "a")).digest
+    assert read_judgements(write_folder(tmp_path / "b", queries=[a_query("q", "where?")])).digest == first
+    assert read_judgements(write_folder(tmp_path / "c", [a_memory("m", "other")])).digest != first
+
+
+def test_blank_lines_a_mark_at_the_beginning_and_carriage_returns_do_no_harm(tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    for name in ("memories.jsonl", "queries.jsonl", "qrels.tsv"):
+        written = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + written.replace(b"\n", b"\r\n\r\n"))
+    assert read_judgements(tmp_path).pairs == 1
+
+
+@pytest.mark.parametrize("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
+def test_a_file_that_is_missing_empty_or_no_text_is_refused(name: str, tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    (tmp_path / name).write_text("")
+    with pytest.raises(InvalidInput, match=name):
+        read_judgements(tmp_path)
+    (tmp_path / name).write_bytes(b"\xff\xfe\n")
+    with pytest.raises(InvalidInput, match=f"{name}, line 1: this is not UTF-8"):
+        read_judgements(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(InvalidInput, match=f"there is no .*{name}.*; a folder of judgements has"):
+        read_judgements(tmp_path)
+
+
+def test_an_empty_folder_none_and_a_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+        read_judgements(tmp_path)
+    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+        read_judgements(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+        read_judgements(tmp_path / "file")
+
+
+BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
+    ("{", "line 2: this is not JSON"),
+    ("[]", "line 2: .* is no JSON object"),
+    ('{"id": "a", "id": "b"}', "line 2, field 'id': is there twice"),
+    ({"id": "n"}, "line 2, field 'scope': is missing; every memory has id, scope, text, created_at"),
+    (a_memory("n", created_at=None), "line 2, field 'created_at': is missing"),
+    (a_memory("n", created_at="2026-01-01T00:00:00"), "line 2, field 'created_at': .* has no time zone"),
+    (a_memory("n", created_at="soon"), "line 2, field 'created_at': 'soon' is no date"),
+    (a_memory("n", valid_until="2026-01-01"), "line 2, field 'valid_until': .* has no time zone"),
+    (a_memory("n", scope=""), "line 2, field 'scope'"),
+    (a_memory("n", scope=7), "line 2, field 'scope'"),
+    (a_memory("n", text=" "), "line 2, field 'text': is blank"),
+    (a_memory("n", kind="turn"), "line 2, field 'kind': 'turn' is no kind"),
+    (a_memory("n", importance=2), "line 2, field 'importance': 2 is not within 0..1"),
+    (a_memory("n", session=""), "line 2, field 'session'"),
+    (a_memory("n", tags="travel"), "line 2, field 'tags'"),
+    (a_memory("n", metadata=[1]), "line 2, field 'metadata'"),
+    (a_memory("n n ", metadata={}), "line 2, field 'id'"),
+    (a_memory("m"), "line 2, field 'id': 'm' is on line 1 already"),
+]
+
+
+@pytest.mark.parametrize(("line", "told"), BAD_MEMORIES)
+def test_a_memory_that_cannot_be_is_refused(line: str | dict[str, Any], told: str, tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    with (tmp_path / "memories.jsonl").open("a") as file:
+        file.write(line if isinstance(line, str) else json.dumps(line))
+    with pytest.raises(InvalidInput, match=rf"memories\.jsonl, {told}"):
+        read_judgements(tmp_path)
+
+
+BAD_QUERIES = [
+    ({"id": "r"}, "field 'scope': is missing; every query has id, scope, text, asked_at"),
+    (a_query("r", asked_at="2026-01-01T09:00"), "field 'asked_at': .* has no time zone"),
+    (a_query("r", text=""), "field 'text': is blank"),
+    (a_query("r", category=3), "field 'category': 3 is no text"),
+    (a_query("q"), "field 'id': 'q' is on line 1 already"),
+]
+
+
+@pytest.mark.parametrize(("query", "told"), BAD_QUERIES)
+def test_a_query_that_cannot_be_is_refused(query: dict[str, Any], told: str, tmp_path: Path) -> None:
+    write_folder(tmp_path, queries=[a_query("q"), query])
+    with pytest.raises(InvalidInput, match=rf"queries\.jsonl, line 2, {told}"):
+        read_judgements(tmp_path)
+
+
+BAD_QRELS = [
+    ("stranger\tm\t1", "line 2, field 'query': 'stranger' is not in queries.jsonl"),
+    ("q\tm\t0", "line 2, field 'grade': '0' is not a grade of 1 or more"),
+    ("q\tm\t0.5", "line 2, field 'grade': '0.5' is not a grade of 1 or more"),
+    ("q\tm\tnan", "line 2, field 'grade': 'nan' is not a grade"),
+    ("q\tm\tinf", "line 2, field 'grade': 'inf' is not a grade"),
+    ("q\tm\tgood", "line 2, field 'grade': 'good' is no number"),
+    ("q\tm", "line 2: 2 fields between tabs"),
+    ("q m 1", "line 2: 1 fields between tabs"),
+    ("q\t\t1", "line 2, field 'memory': is empty"),
+    ("q\tm\t1\nq\tm\t2", "line 3, field 'memory': 'm' is judged twice for 'q'"),
+]
+
+
+@pytest.mark.parametrize(("rows", "told"), BAD_QRELS)
+def test_a_judgement_that_cannot_be_is_refused(rows: str, told: str, tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    (tmp_path / "qrels.tsv").write_text(f"query\tmemory\tgrade\n{rows}\n")
+    with pytest.raises(InvalidInput, match=rf"qrels\.tsv, {told}"):
+        read_judgements(tmp_path)
+
+
+def test_judgements_without_their_header_or_without_any_are_refused(tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    (tmp_path / "qrels.tsv").write_text("q\tm\t1\n")
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv, line 1: .* is not the header 'query memory grade'"):
+        read_judgements(tmp_path)
+    (tmp_path / "qrels.tsv").write_text("query\tmemory\tgrade\n")
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv: has no judgements"):
+        read_judgements(tmp_path)

@@ -1,0 +1,149 @@
+"""The report of a tuned profile: which profile it tells of, what it tells, and what it never does."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import InvalidInput, ProfileError
+from recollect.evaluation.intervals import compare
+from recollect.evaluation.tuned import (
+    Tuned,
+    document,
+    file_stem,
+    next_version,
+    numbers,
+    refuse_twice,
+    successor,
+    tuned,
+)
+from recollect.evaluation.tuned_lines import report
+from recollect.evaluation.tuning import mean, tune
+from recollect.ranking.measured import fingerprint, refuse_unmeasured
+from recollect.ranking.parse import parse
+from recollect.ranking.written import written
+
+from .fresh import PEOPLE, SUBJECTS, fresh_folder, wrong
+from .test_features import gathered, untold
+
+MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
+    """Tuned on two folders, one of which is smaller."""
+    place = tmp_path_factory.mktemp("folders")
+    folders = [
+        gathered(fresh_folder(place / "notes"), wrong()),
+        gathered(fresh_folder(place / "few", ("eve", "fay")), wrong()),
+    ]
+    tuning = tune(folders, wrong(), folds=3, tell=untold)
+    return tuned(tuning, folders, name="better", embedder="hashing-256", made_at=MADE_AT, versions={"recollect": "1"})
+
+
+def test_the_profile_is_the_next_version_with_a_report(made: Tuned) -> None:
+    assert (made.profile.name, made.profile.version, made.profile.report) == ("better", "2", "better.report.json")
+    assert made.profile == replace(made.tuning.numbers.put_into(wrong()), name="better", version="2")
+
+
+def test_the_report_tells_of_the_profile_that_is_written(made: Tuned) -> None:
+    text = written(made.profile, made.comments)
+    again = parse(text, name="better")
+    assert again == made.profile
+    assert again.report == made.profile.report
+    refuse_unmeasured(again, json.dumps(document(made)))
+    told = document(made)
+    assert told["fingerprint"] == fingerprint(again)
+    assert told["from"] == {"profile": "fresh", "version": "1", "fingerprint": fingerprint(wrong())}
+    assert text.startswith("# Tuned from fresh 1 on notes, few: 48 queries of 6 scopes.\n# Held out by scope, ")
+
+
+def test_the_report_says_what_it_was_made_with(made: Tuned) -> None:
+    told = document(made)
+    facts = ("folder", "memories", "queries", "judgements", "scopes")
+    assert [[one[fact] for fact in facts] for one in told["folders"]] == [
+        ["notes", 20 * 4, 8 * 4, 8 * 4, 4],
+        ["few", 20 * 2, 8 * 2, 8 * 2, 2],
+    ]
+    assert [one["digest"] for one in told["folders"]] == [one.judgements.digest for one in made.folders]
+    assert (told["made_at"], told["embedder"], told["k"]) == ("2026-03-01T12:00:00+00:00", "hashing-256", 3)
+    assert [fold["scopes"] for fold in told["folds"]] == [2, 2, 2]
+    assert sum(fold["queries"] for fold in told["folds"]) == 48
+
+
+def test_nothing_of_the_data_is_in_the_report_nor_in_the_profile(made: Tuned, tmp_path: Path) -> None:
+    said = json.dumps(document(made)) + written(made.profile, made.comments) + "\n".join(report(made))
+    words = (*(f"{who}-" for who in (*PEOPLE, "eve", "fay")), "acme", *SUBJECTS, "decided", str(tmp_path.parent), "/")
+    assert [word for word in words if word in said] == []
+
+
+def test_figures_are_of_all_folders_alike_and_then_of_each(made: Tuned) -> None:
+    assert [(row.folder, row.measure) for row in made.rows] == [
+        (folder, measure) for folder in (None, "notes", "few") for measure in ("worth", "recall@3", "ndcg@3")
+    ]
+    whole, tuning = made.rows[1], made.tuning
+    assert whole.before.mean == mean(tuning.before.recall)
+    assert whole.gained.mean == pytest.approx(mean(tuning.held_out.recall) - mean(tuning.before.recall))
+    few = made.rows[7]
+    assert few.gained == compare(tuning.before.recall[1].tolist(), tuning.held_out.recall[1].tolist())
+    assert whole.gained.wins == made.rows[4].gained.wins + few.gained.wins
+
+
+def test_every_number_is_told_and_whether_anything_was_to_be_learned_of_it(made: Tuned) -> None:
+    told = {one["signal"]: one for one in numbers(made.tuning)}
+    assert list(told) == [use.signal.name for use in wrong().uses]
+    assert told["rarity"] == {
+        "signal": "rarity",
+        "number": "floor",
+        "before": 0.6,
+        "after": 0.6,
+        "folds": [0.6, 0.6, 0.6],
+        "tuned": False,
+    }
+    assert told["lexical"]["tuned"]
+    assert told["lexical"]["after"] == made.profile.weight("lexical")
+
+
+def test_a_reader_is_told_what_it_is_worth(made: Tuned) -> None:
+    lines = list(report(made))
+    assert lines[0] == "fresh 1 on notes, few: 48 queries of 6 scopes, embedder hashing-256"
+    assert any(line.startswith("importance  ") and line.endswith("tells anything of it") for line in lines)
+    assert lines[-1] == "what was held out gained +1.0000, p < 0.001"
+
+
+def test_nothing_found_is_said_plainly(made: Tuned) -> None:
+    good = made.tuning.numbers.put_into(wrong())
+    tuning = tune(made.folders, good, folds=3, tell=untold)
+    nothing = replace(made, tuning=tuning)
+    assert list(report(nothing))[-1] == "tuning found nothing: no change of a number gains anything worth having"
+    worse = replace(made.tuning, held_out=made.tuning.before)
+    assert "nothing that carries over" in list(report(replace(made, tuning=worse)))[-1]
+
+
+@pytest.mark.parametrize(
+    ("version", "following", "stem"),
+    [
+        ("1", "2", "fresh-2"),
+        ("09", "10", "fresh-10"),
+        ("1+0a1b2c3d", "2", "fresh-2"),
+        ("A_b.4", "A_b.4.1", "fresh-a-b-4-1"),
+    ],
+)
+def test_the_next_version_is_the_next_number_if_there_is_one(version: str, following: str, stem: str) -> None:
+    profile = replace(wrong(), version=version)
+    assert (next_version(profile), file_stem(profile)) == (following, stem)
+    assert successor(profile, stem).report == f"{stem}.report.json"
+
+
+def test_a_name_that_no_profile_can_have_is_refused() -> None:
+    with pytest.raises(ProfileError, match="small letters"):
+        successor(wrong(), "No Name")
+
+
+def test_folders_of_the_same_name_are_refused(made: Tuned) -> None:
+    judgements = [one.judgements for one in made.folders]
+    refuse_twice(judgements)
+    with pytest.raises(InvalidInput, match="two folders are called 'notes'; name each once"):
+        refuse_twice([*judgements, judgements[0]])

@@ -1,0 +1,188 @@
+"""Tuning: what is found, what is left alone, and that nothing is judged by what it was fitted to."""
+
+import math
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import InvalidInput
+from recollect.evaluation.features import Features, Numbers
+from recollect.evaluation.tuning import (
+    LEAST_GAIN,
+    LEAST_PRODUCT,
+    LEAST_WEIGHT,
+    Free,
+    Search,
+    Tuning,
+    changeable,
+    deal,
+    fit,
+    mean,
+    rounded,
+    tune,
+)
+from recollect.model.scope import Scope
+
+from .fresh import PEOPLE, fresh_folder, wrong
+from .test_features import gathered, untold
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory: pytest.TempPathFactory) -> Features:
+    return gathered(fresh_folder(tmp_path_factory.mktemp("fresh")), wrong())
+
+
+@pytest.fixture(scope="module")
+def tuned(features: Features) -> Tuning:
+    return tune([features], wrong(), folds=4, tell=untold)
+
+
+def test_a_wrong_profile_becomes_a_better_one_also_where_it_was_not_fitted(tuned: Tuning) -> None:
+    assert tuned.changed
+    assert tuned.carries_over
+    assert mean(tuned.before.recall) < 0.5 < mean(tuned.held_out.recall) <= mean(tuned.after.recall) == 1.0
+    assert tuned.gain == mean(tuned.held_out.worth) - mean(tuned.before.worth)
+
+
+def test_what_was_found_is_a_profile(tuned: Tuning) -> None:
+    better = tuned.numbers.put_into(wrong())
+    assert better.weight("lexical") > wrong().weight("lexical")
+    assert better.weight("recency") < wrong().weight("recency")
+
+
+def test_the_same_folders_give_the_same_numbers(features: Features, tuned: Tuning) -> None:
+    again = tune([features], wrong(), folds=4, tell=untold)
+    assert again.numbers == tuned.numbers
+    assert [fold.numbers for fold in again.folds] == [fold.numbers for fold in tuned.folds]
+
+
+def test_what_no_folder_tells_anything_of_is_left_alone(tuned: Tuning) -> None:
+    assert tuned.said_nothing_of == ("importance", "confidence", "rarity")
+    better = tuned.numbers.put_into(wrong())
+    assert (better.weight("importance"), better.weight("confidence")) == (0.12, 0.0)
+    assert [factor.floor for factor in better.factors] == [0.6]
+
+
+def test_every_query_is_judged_by_numbers_that_were_fitted_without_its_scope(features: Features, tuned: Tuning) -> None:
+    search = Search([features])
+    for fold in tuned.folds:
+        values = search.values(fold.numbers)
+        for place, query in enumerate(features.judgements.queries):
+            if (0, query.scope) in fold.scopes:
+                assert tuned.held_out.recall[0][place] == values.recall[0][place]
+                assert tuned.held_out.ndcg[0][place] == values.ndcg[0][place]
+    assert sum(fold.queries for fold in tuned.folds) == len(features.judgements.queries)
+
+
+def test_a_fold_is_fitted_as_if_its_scopes_were_not_there(tmp_path: Path, tuned: Tuning) -> None:
+    held = tuned.folds[0]
+    others = tuple(who for who in PEOPLE if (0, Scope.parse(f"acme/{who}")) not in held.scopes)
+    alone = gathered(fresh_folder(tmp_path, others), wrong())
+    search = Search([alone])
+    found = fit(lambda at: search.worth(at, search.everyone), Numbers.of(wrong()), changeable([alone], wrong()))
+    assert found == held.numbers
+
+
+def test_a_profile_that_is_good_already_stays_as_it_is(features: Features, tuned: Tuning) -> None:
+    again = tune([features], tuned.numbers.put_into(wrong()), folds=4, tell=untold)
+    assert not again.changed
+    assert not again.carries_over
+    assert again.gain == 0.0
+
+
+def test_how_far_it_is_is_told_to_the_end(features: Features) -> None:
+    told: list[tuple[int, int]] = []
+    tune([features], wrong(), folds=2, tell=lambda done, total: told.append((done, total)))
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_each_folder_counts_alike() -> None:
+    assert mean([np.array([1.0]), np.array([0.0, 0.0, 0.0, 0.5]), np.array([])]) == (1.0 + 0.125) / 2
+
+
+scopes = st.lists(
+    st.lists(st.sampled_from("abcdefg").map(lambda name: Scope.parse(f"acme/{name}")), min_size=1), min_size=1
+)
+
+
+@given(scopes, st.integers(2, 9))
+def test_scopes_are_dealt_whole_and_each_once(asked: list[list[Scope]], folds: int) -> None:
+    there = {(place, scope) for place, some in enumerate(asked) for scope in some}
+    if len(there) < 2:
+        with pytest.raises(InvalidInput, match="the queries are of 1 scope, and some must be held out whole"):
+            deal(asked, folds)
+        return
+    dealt = deal(asked, folds)
+    assert Counter(one for fold in dealt for one in fold) == Counter(there)
+    assert len(dealt) == min(folds, len(there))
+    assert all(dealt)
+
+
+def test_every_fold_has_something_of_every_folder_if_that_can_be() -> None:
+    asked = [[Scope.parse(f"acme/{number}")] * (number + 1) for number in range(6)]
+    folders = [[scope for scopes in asked for scope in scopes], [Scope.parse(f"other/{number}") for number in range(6)]]
+    dealt = deal(folders, 3)
+    assert [{place for place, _ in fold} for fold in dealt] == [{0, 1}] * 3
+    sizes = [sum(folders[0].count(scope) for place, scope in fold if place == 0) for fold in dealt]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def worth_of(target: Numbers) -> float:
+    return -math.dist((*target.weights, *target.floors), (0.7, 0.2, 0.1, 0.9))
+
+
+def test_fitting_comes_near_the_best_there_is() -> None:
+    start = Numbers((0.2, 0.2, 0.6), (0.5,))
+    found = fit(worth_of, start, Free((0, 1, 2), (0,)))
+    assert worth_of(found) > -0.05
+    assert math.fsum(found.weights) == pytest.approx(1.0)
+
+
+def test_what_is_not_free_keeps_its_number_to_the_last_bit() -> None:
+    start = Numbers((0.2, 0.2, 0.6), (0.5,))
+    found = fit(worth_of, start, Free((0, 2), ()))
+    assert found != start
+    assert (found.weights[1], found.floors) == (0.2, (0.5,))
+    assert found.weights[0] + found.weights[2] == pytest.approx(0.8)
+
+
+def test_a_gain_too_small_to_mean_anything_is_not_taken() -> None:
+    start = Numbers((0.5, 0.5), ())
+    assert fit(lambda at: at.weights[0] * LEAST_GAIN, start, Free((0, 1), ())) == start
+
+
+def test_one_free_weight_alone_cannot_change() -> None:
+    start = Numbers((0.5, 0.5), ())
+    assert fit(lambda at: at.weights[0], start, Free((0,), ())) == start
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=5), st.lists(st.floats(0.75, 1.0), max_size=2))
+def test_no_weight_is_tuned_away_and_floors_together_keep_half(weights: list[float], floors: list[float]) -> None:
+    total = math.fsum(weights)
+    start = Numbers(tuple(weight / total for weight in weights), tuple(floors))
+    free = Free(tuple(range(len(weights))), tuple(range(len(floors))))
+    found = fit(lambda at: at.weights[0] - sum(at.floors), start, free)
+    assert all(weight >= min(LEAST_WEIGHT, *start.weights) for weight in found.weights)
+    assert math.prod(found.floors) >= LEAST_PRODUCT
+    assert all(0.0 <= floor <= 1.0 for floor in found.floors)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9).filter(lambda weights: sum(weights) > 0.01))
+def test_rounded_weights_have_four_digits_and_add_up_to_exactly_one(weights: list[float]) -> None:
+    total = math.fsum(weights)
+    exact = Numbers(tuple(weight / total for weight in weights), (1 / 3,))
+    found = rounded(exact)
+    assert sum(Decimal(str(weight)) for weight in found.weights) == 1
+    assert all(abs(one - other) < 0.0001 for one, other in zip(found.weights, exact.weights, strict=True))
+    assert found.floors == (0.3333,)
+
+
+@given(st.lists(st.integers(1, 2_000), min_size=1, max_size=5))
+def test_numbers_that_have_four_digits_keep_them(parts: list[int]) -> None:
+    weights = (*(part / 10_000 for part in parts), (10_000 - sum(parts)) / 10_000)
+    assert rounded(Numbers(weights, (0.8, 1.0))) == Numbers(weights, (0.8, 1.0))
