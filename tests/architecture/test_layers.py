@@ -29,9 +29,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dice": {"heirs"},
     "config": {"ranking", "model", "errors"},
     "wiring": {"config", "dice", "engine", "providers", "stores", "ports", "packing", "ranking", "model", "errors"},
+    "evaluation": {"engine", "render", "packing", "ranking", "model", "errors"},
     "diagnosis": {"wiring", "config", "engine", "providers", "stores", "model", "errors", "version"},
     "cli": {
-        *("diagnosis", "wiring", "config", "engine", "render", "packing", "ranking", "model"),
+        *("diagnosis", "evaluation", "wiring", "config", "engine", "render", "packing", "ranking", "model"),
         *("errors", "files", "version"),
     },
     "__main__": {"cli"},

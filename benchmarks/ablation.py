@@ -1,0 +1,151 @@
+"""What each part of a profile gives: the profile without it, on the same queries, and what is lost by that.
+
+It writes its table into docs/explanation/ranking.md, between the markers there:
+`scripts/bench ablation --data DIR DIR --store FOLDER`. Weights of a part that is left out go to the others in
+proportion. The stores of the folders are kept in FOLDER, so that a second run embeds nothing.
+"""
+
+import argparse
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recollect import config, wiring
+from recollect.engine.engine import DEPTH
+from recollect.evaluation import trial
+from recollect.evaluation.figures import Outcome, outcome
+from recollect.evaluation.intervals import Difference, compare
+from recollect.evaluation.judgements import Judgements, read_judgements
+from recollect.ranking.parse import override
+from recollect.ranking.profile import Hearing, Profile
+from recollect.version import __version__
+
+K = 10
+MEASURES = (f"recall@{K}", f"ndcg@{K}")
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "ranking.md"
+BEGIN, END = "<!-- ablation: begin -->", "<!-- ablation: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A folder in its store."""
+
+    judgements: Judgements
+    store: Path
+    ids: trial.Loaded
+
+
+def variants(profile: Profile) -> Iterator[tuple[str, Profile]]:
+    """The profile without each of its parts, by what is left out."""
+    for term in profile.terms:
+        if term.weight > 0.0 and len(profile.terms) > 1:
+            yield f"`{term.signal.name}`", _without(profile, term.signal.name)
+    for factor in profile.factors:
+        others = tuple(one for one in profile.factors if one is not factor)
+        yield f"`{factor.signal.name}` (factor)", replace(profile, factors=others)
+    if profile.gates:
+        yield "the gate", replace(profile, gates=())
+    if profile.hearing is Hearing.TURNS:
+        yield "hearing as turns", replace(profile, hearing=Hearing.ALONE)
+    yield "words (meaning alone)", override(profile, {"terms": {"relevance": {"lexical_share": 0.0, "overlap": 0.0}}})
+    yield "meaning (words alone)", override(profile, {"terms": {"relevance": {"lexical_share": 1.0, "overlap": 0.0}}})
+
+
+def _without(profile: Profile, name: str) -> Profile:
+    left = [term for term in profile.terms if term.signal.name != name]
+    total = sum(term.weight for term in left)
+    terms = [replace(term, weight=term.weight / total) for term in left]
+    gates = tuple(gate for gate in profile.gates if gate.signal.name != name)
+    return replace(profile, terms=tuple(terms), gates=gates)
+
+
+def ask(loaded: Loaded, profile: Profile) -> Outcome:
+    """What the profile comes to on the folder."""
+    with wiring.open(loaded.store, clock=lambda: loaded.judgements.ended_at) as engine:
+        answers = trial.ask(engine, loaded.judgements, loaded.ids, profile, tell=_unheard)
+    return outcome(profile.name, profile.version, DEPTH, answers, (K,))
+
+
+def load(folder: Path, stores: Path, embedder: str | None) -> Loaded:
+    """The folder in a store of its own."""
+    judgements, store = read_judgements(folder), stores / f"{folder.name}.db"
+    with wiring.open(store, embedder=embedder, clock=lambda: judgements.written_at) as engine:
+        return Loaded(judgements, store, trial.load(engine, judgements, _unheard))
+
+
+def _unheard(done: int, total: int) -> None:
+    """A benchmark has no bar."""
+
+
+def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:
+    """What is lost without a part, by measure."""
+    return {name: compare([one[name] for one in whole.scores], [one[name] for one in part.scores]) for name in MEASURES}
+
+
+def table(
+    profile: Profile, wholes: Mapping[str, Outcome], rows: Mapping[str, Mapping[str, dict[str, Difference]]]
+) -> str:
+    """The page's part: figures of the profile, and a row for each part."""
+    folders = list(wholes)
+    head = " | ".join(f"{name}: {measure}" for name in folders for measure in ("recall", "nDCG"))
+    asked = " and ".join(f"{len(wholes[one].answers)} queries of {one}" for one in folders)
+    lines = [
+        f"Profile `{profile.name}` version {profile.version}, recollect {__version__}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"recall@{K} and nDCG@{K} over {asked}.",
+        "In brackets, the 95 % interval of the paired difference; bold where it leaves out 0.",
+        "",
+        f"| without | {head} |",
+        f"|---|{'---|' * (2 * len(folders))}",
+        "| nothing: the whole | "
+        + " | ".join(f"{wholes[one].whole.means[measure]:.3f}" for one in folders for measure in MEASURES)
+        + " |",
+    ]
+    lines += [
+        f"| {part} | {' | '.join(_told(found[one][measure]) for one in folders for measure in MEASURES)} |"
+        for part, found in rows.items()
+    ]
+    return "\n".join(lines)
+
+
+def _told(one: Difference) -> str:
+    mark = "**" if one.interval.low > 0.0 or one.interval.high < 0.0 else ""
+    return f"{mark}{one.mean:+.3f}{mark} [{one.interval.low:+.3f}, {one.interval.high:+.3f}]".replace("-", "−")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, nargs="+", required=True, help="folders of judgements")
+    options.add_argument("--profile", default="default")
+    options.add_argument("--store", type=Path, help="where to keep the stores of the folders")
+    options.add_argument("--embedder", help="of new stores")
+    options.add_argument("--print", action="store_true", dest="printed", help="print it, and leave the page as it is")
+    given = options.parse_args()
+    profile = config.profile(given.profile)
+    with ExitStack() as stack:
+        stores = given.store or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stores.mkdir(parents=True, exist_ok=True)
+        loaded = {folder.name: load(folder, stores, given.embedder) for folder in given.data}
+        wholes = {name: ask(one, profile) for name, one in loaded.items()}
+        rows: dict[str, dict[str, dict[str, Difference]]] = {}
+        for part, other in variants(profile):
+            rows[part] = {name: lost(wholes[name], ask(one, other)) for name, one in loaded.items()}
+            print(part, *(f"{rows[part][name][MEASURES[0]].mean:+.4f}" for name in loaded), flush=True)
+    written = table(profile, wholes, rows)
+    if given.printed:
+        print(written)
+        return
+    page = PAGE.read_text()
+    made, count = re.subn(
+        f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n{written}\n{END}", page, flags=re.DOTALL
+    )
+    if count != 1:
+        raise SystemExit(f"{PAGE.name} has no place for it, between {BEGIN} and {END}")
+    PAGE.write_text(made)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The pure parts of the benchmarks, and their protocol with the one driver that needs nothing."""
