@@ -26,7 +26,7 @@ from recollect.ranking.profile import Profile
 if TYPE_CHECKING:
     from recollect.stores.sqlite.verify import Known
 
-_RECALLING = ("recollect.ranking.standing", "numpy.ma")
+_RECALLING = ("recollect.ranking.standing", "recollect.evidence.dates", "numpy.ma")
 """All that a recall would load: a child that is forked while another thread loads a module can never load that."""
 
 LONGEST_QUESTION = 2_000

@@ -195,7 +195,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         if pointwise
         else st.just([])
     )
-    gated = draw(st.just([]) | gates)
+    gated = draw(st.one_of(st.just([]), gates, gates))
     return Profile(
         name="random",
         version="1",
