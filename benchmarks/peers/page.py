@@ -33,7 +33,9 @@ METHOD = """\
 - **Quality** is recall and nDCG of the first 10 on folders of judged questions: the share of the memories that answer a
   question, and how far up they are. A question is answered from its user's memories up to the moment it is asked.
   Chroma, mem0, LangGraph, sqlite-vec and PostgreSQL filter by that moment themselves; txtai is asked for all it has,
-  and what is later is dropped. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm` makes them.
+  and what is later is dropped. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm` makes them
+  of the whole text. (By itself recollect embeds a turn without the name of its speaker; figures that way are in
+  [what each part gives](ranking.md#what-each-part-gives).)
 - **What only recollect uses.** Chroma, mem0 and LangGraph are given session, speaker and kind as metadata, recollect
   as fields; the others have no place for them here. Only recollect's ranking looks at any of them. mem0 is without the
   model that extracts facts, which needs a key, and without spaCy, so it has no keyword part. The importance of a memory

@@ -49,7 +49,7 @@ PEERS = (
         title="**recollect** (`default`)",
         driver="recollect_engine",
         packages=("recollect", "numpy"),
-        ranks="similarity, words, recency and more, exact",
+        ranks="similarity, words, speakers, dates, sessions, what came since; exact",
         kept="one SQLite file",
     ),
     Peer(

@@ -63,6 +63,18 @@ def test_who_is_named_is_heard_before_others_and_nobody_where_all_are() -> None:
         assert all(part.assumed for one in found for part in one.explanation.parts if part.signal == "addressed")
 
 
+def test_what_has_no_speaker_may_be_theirs_who_are_named() -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        said(engine, ("Ana", "I painted the sunrise"), ("Ben", "I painted the fence"))
+        engine.remember("The boat was painted", scope=SCOPE)
+        found = parts(engine, "What of painted things is Ana's, what has Ana painted?")
+        assert {text: one["addressed"] for text, one in found.items()} == {
+            "I painted the sunrise": 1.0,
+            "The boat was painted": 0.5,
+            "I painted the fence": 0.0,
+        }
+
+
 def test_in_the_first_person_the_users_own_words_are_asked_for() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         said(engine, ("user", "I fly from Porto airport"), ("assistant", "Porto airport has many flights"))

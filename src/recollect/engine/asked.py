@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.model.table import Floats, Labels
 
 MOST_NAMED = 3
-"""From how many sides a question is put at most: of a whole team that is named, no one is asked about."""
+"""From how many sides a question is put at most; the first by name, as each costs an embedding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Asked:
 
 
 def _said_by(wanted: frozenset[str], speakers: "Labels") -> "Floats":
-    """1 for what these said, 0 for what others did, and no telling where nobody is named."""
+    """1 for what these said, 0 for what others did, and ½ for what anybody may have said."""
     import numpy as np
 
-    worth = np.array([*(float(name in wanted) for name in speakers.names), np.nan])
+    worth = np.array([*(float(name in wanted) for name in speakers.names), 0.5])
     return worth[speakers.codes]

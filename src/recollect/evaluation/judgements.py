@@ -23,6 +23,8 @@ MEMORIES, QUERIES, QRELS = "memories.jsonl", "queries.jsonl", "qrels.tsv"
 HEADER = ("query", "memory", "grade")
 """The first line of the judgements, between tabs."""
 
+TAB = "\t"
+
 UNCATEGORISED = "uncategorised"
 """The category of a query that names none."""
 
@@ -240,7 +242,7 @@ def _grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dict[str
         rows = _lines(content)
         number, header = next(rows, (1, ""))
         if tuple(header.split("\t")) != HEADER:
-            raise FieldError(f"{show(header)} is not the header {' '.join(HEADER)!r}, between tabs", line=number)
+            raise FieldError(f"{show(header)} is not the header {TAB.join(HEADER)!r}", line=number)
         for number, row in rows:
             cells = row.split("\t")
             if len(cells) != len(HEADER):

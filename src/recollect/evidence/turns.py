@@ -172,12 +172,15 @@ def settings(
 ) -> Floats:
     """What `lexical.share` says of the session of every row, as one text of all that is eligible in it.
 
-    NaN for no evidence, and for rows without a session.
+    A row without a session is one by itself. NaN for no evidence, and for rows that are not eligible.
     """
-    codes = np.where(eligible, sessions.codes, NONE)
+    alone = len(sessions.names) + np.arange(len(sessions))
+    codes = np.where(sessions.codes == NONE, alone, sessions.codes)
+    codes = np.where(eligible, codes, NONE)
     inside = codes != NONE
-    length = np.bincount(codes[inside], weights=lengths[inside], minlength=len(sessions.names))
-    there = np.bincount(codes[inside], minlength=len(sessions.names)) > 0
+    most = len(sessions.names) + len(sessions)
+    length = np.bincount(codes[inside], weights=lengths[inside], minlength=most)
+    there = np.bincount(codes[inside], minlength=most) > 0
     found: dict[str, NDArray[np.float64]] = {}
     for term, (rows, counts) in having.items():
         said = codes[rows] != NONE

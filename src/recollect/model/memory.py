@@ -200,7 +200,7 @@ def embedded(title: str | None, text: str, speaker: str | None) -> str:
 def _unattributed(text: str, speaker: str) -> str:
     """The text without the speaker's name and a colon before it, if anything is left."""
     name, colon, said = text.partition(":")
-    attributed = colon and name.strip().casefold() == speaker.casefold()
+    attributed = colon and composed(name).strip().casefold() == composed(speaker).strip().casefold()
     return said.strip() or text if attributed else text
 
 

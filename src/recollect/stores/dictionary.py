@@ -227,13 +227,15 @@ def _similarities(seen: Sequence[Version], vectors: Vectors | None, said: Mappin
 
 
 def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
-    sessions: dict[str, Counter[str]] = {}
-    for memory in (seen[row].memory for row in eligible):
-        if memory.session is not None:
-            sessions.setdefault(memory.session, Counter()).update(analysis.counts(memory.searched_text))
+    if all(seen[row].memory.session is None for row in eligible):
+        return {}
+    sessions: dict[str | int, Counter[str]] = {}
+    for row in eligible:
+        memory = seen[row].memory
+        sessions.setdefault(memory.session or row, Counter()).update(analysis.counts(memory.searched_text))
     statistics = lexical.statistics(terms, sessions.values())
     shares = {session: lexical.share(terms, counts, statistics) for session, counts in sessions.items()}
-    found = {row: shares.get(seen[row].memory.session or "") for row in eligible}
+    found = {row: shares[seen[row].memory.session or row] for row in eligible}
     return {row: share for row, share in found.items() if share is not None}
 
 

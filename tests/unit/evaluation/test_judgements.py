@@ -175,7 +175,7 @@ def test_a_judgement_that_cannot_be_is_refused(rows: str, told: str, tmp_path: P
 def test_judgements_without_their_header_or_without_any_are_refused(tmp_path: Path) -> None:
     write_folder(tmp_path)
     (tmp_path / "qrels.tsv").write_text("q\tm\t1\n")
-    with pytest.raises(InvalidInput, match=r"qrels\.tsv, line 1: .* is not the header 'query memory grade'"):
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv, line 1: .* is not the header 'query\\tmemory\\tgrade'"):
         read_judgements(tmp_path)
     (tmp_path / "qrels.tsv").write_text("query\tmemory\tgrade\n")
     with pytest.raises(InvalidInput, match=r"qrels\.tsv: has no judgements"):

@@ -214,17 +214,18 @@ def test_shares_in_columns_equal_the_plain_ones_to_the_last_bit(said: list[Turn]
 def test_settings_in_columns_equal_the_share_of_the_whole_session_to_the_last_bit(
     said: list[Turn], terms: list[str]
 ) -> None:
-    texts: dict[str, Counter[str]] = {}
+    texts: dict[tuple[str, str], Counter[str]] = {}
+
+    def session(one: Turn) -> tuple[str, str]:
+        return ("alone", one.id) if one.session is None else ("in", one.session)
+
     for one in said:
-        if one.eligible and one.session is not None:
-            texts.setdefault(one.session, Counter()).update(one.counts)
+        if one.eligible:
+            texts.setdefault(session(one), Counter()).update(one.counts)
     statistics = lexical.statistics(terms, texts.values())
     talk = Talk(said)
     column = known(settings(talk.having(terms), terms, talk.sessions, talk.lengths, talk.eligible))
-    assert column == [
-        lexical.share(terms, texts[one.session], statistics) if one.eligible and one.session is not None else None
-        for one in said
-    ]
+    assert column == [lexical.share(terms, texts[session(one)], statistics) if one.eligible else None for one in said]
 
 
 def test_of_turns_said_at_once_the_ids_say_which_was_before_which() -> None:

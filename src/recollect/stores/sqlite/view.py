@@ -171,7 +171,7 @@ class View:
 
     def turns(self, eligible: NDArray[np.bool_] | None) -> Turns | None:
         """What was said before what, among the eligible rows; nothing where there are no sessions."""
-        if not len(self._said):
+        if not len(self._said) or (eligible is not None and not eligible[self._said].any()):
             return None
         return self._all_turns if eligible is None else Turns.of(self._said, self.sessions, self.asks, eligible)
 

@@ -545,6 +545,16 @@ class Turns:
         found = candidates(store.gather(a_probe()))
         assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
 
+    def test_a_memory_without_a_session_is_a_setting_by_itself_where_others_have_one(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("a", text="noon at the pier"), a_note("b", text="Friday", session="s"))
+        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        assert found[MemoryId("a")].setting == expected_shares("pier", ["noon at the pier", "Friday"])[0]
+        put(writer, a_note("b", text="Friday", session="s", status=Status.FORGOTTEN))
+        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        assert found[MemoryId("a")].setting is None
+
     def test_a_setting_is_all_that_may_be_recalled_of_a_session_as_one_text(self, store: Store, writer: Store) -> None:
         notes = self.conversation()
         alone = a_note("x", text="Friday noon")
@@ -553,6 +563,6 @@ class Turns:
         texts = ["\n".join(text for place, text in enumerate(self.SAID) if place != 3), "Monday"]
         for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
             found = candidates(store.gather(a_probe(question, in_turns=True)))
-            first, second = expected_shares(question, texts)
-            assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, None]
+            first, second, third = expected_shares(question, [*texts, alone.text])
+            assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, third]
             assert all(one.setting is None for one in candidates(store.gather(a_probe(question))).values())
