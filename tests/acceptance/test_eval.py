@@ -259,6 +259,15 @@ def test_a_hostile_folder_cannot_steer_a_terminal(shell: Shell, hostile: Path) -
     assert "\u202e" not in shown
 
 
+def test_a_report_is_never_written_over_what_it_is_made_of(shell: Shell, folder: Path, tmp_path: Path) -> None:
+    store = str(tmp_path / "new.db")
+    for taken in (store, str(folder / "memories.jsonl"), str(folder / "qrels.tsv")):
+        told = shell("eval", str(folder), "--store", store, "--report", taken, "--force", code=2).stderr
+        assert "name another file" in told
+    assert not Path(store).exists()
+    shell("eval", str(folder))
+
+
 def test_a_report_is_not_written_over_unless_it_is_wished(shell: Shell, folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text("mine")

@@ -99,6 +99,7 @@ def evaluate(
         raise InvalidInput("--compare names both profiles; leave --profile out")
     chosen = _labelled(compare or profiles or ("default",))
     judgements = read_judgements(folder)
+    _refuse_own(page, [*([] if store is None else [Path(store)]), *judgements.files])
     some = judgements if limit_queries is None else judgements.some(limit_queries)
     with ExitStack() as stack:
         place = stack.enter_context(_kept(store))
@@ -114,6 +115,13 @@ def evaluate(
         output.lines(lines.report(made, output.paint))
     if page is not None:
         output.talk(f"the report is in {printable(str(page))}")
+
+
+def _refuse_own(page: Path | None, used: list[Path]) -> None:
+    """Refuse to write the report over what the figures are made of."""
+    taken = next((path for path in used if page is not None and page.resolve() == path.resolve()), None)
+    if taken is not None:
+        raise InvalidInput(f"the report cannot be {str(taken)!r}, which is read for it; name another file")
 
 
 def _labelled(sources: tuple[str, ...]) -> dict[str, Profile]:

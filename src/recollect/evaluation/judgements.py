@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -24,6 +24,11 @@ HEADER = ("query", "memory", "grade")
 """The first line of the judgements, between tabs."""
 
 TAB = "\t"
+
+HIGHEST = 1e6
+"""More than anybody grades, and little enough to be added up."""
+
+_GRADE = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
 
 UNCATEGORISED = "uncategorised"
 """The category of a query that names none."""
@@ -55,6 +60,11 @@ class Judgements:
     queries: tuple[Query, ...]
     unjudged: int
     digest: str
+
+    @property
+    def files(self) -> list[Path]:
+        """What it was read from."""
+        return [self.folder / name for name in (MEMORIES, QUERIES, QRELS)]
 
     @property
     def pairs(self) -> int:
@@ -263,11 +273,10 @@ def _grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dict[str
 
 
 def _grade(written: str, line: int) -> float:
-    try:
-        grade = float(written)
-    except ValueError as error:
-        raise FieldError(f"{show(written)} is no number", field="grade", line=line) from error
-    if not 1.0 <= grade < math.inf:
-        told = f"{show(written)} is not a grade of 1 or more; leave out what is not relevant"
+    if not _GRADE.fullmatch(written):
+        raise FieldError(f"{show(written)} is no number", field="grade", line=line)
+    grade = float(written)
+    if not 1.0 <= grade <= HIGHEST:
+        told = f"{show(written)} is not a grade within 1..{HIGHEST:,.0f}; leave out what is not relevant"
         raise FieldError(told, field="grade", line=line)
     return grade

@@ -17,6 +17,8 @@ QUESTION_MARKS = ("?", "？", "؟", "⁇")
 END = 32
 """How much of its end shows whether a text asks; blanks may follow the mark."""
 
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+
 SHORTEST = 3
 """Names of fewer letters are found only as they are written, for most of them are words."""
 
@@ -28,8 +30,15 @@ def named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
     (Will, May), or shorter than `SHORTEST`, it must be written as the label has it. In scripts without blanks a name
     may be anywhere. Roles (`ROLES`) are nobody's names.
     """
-    words = _Words.of(text)
-    return tuple(sorted(label for label in set(speakers) if any(words.have(name) for name in _names(label))))
+    words, there = _Words.of(text), text.casefold()
+    asked = [label for label in set(speakers) if _may_be_in(there, label)]
+    return tuple(sorted(label for label in asked if any(words.have(name) for name in _names(label))))
+
+
+def _may_be_in(folded: str, label: str) -> bool:
+    """Whether the beginning of a label is anywhere in a text without its case: a quick no for most of many speakers."""
+    first = _ASCII_WORD.search(label) if label.isascii() else None
+    return first is None or first[0].casefold() in folded
 
 
 def as_said_by(text: str, name: str) -> str:

@@ -152,10 +152,12 @@ def test_a_query_that_cannot_be_is_refused(query: dict[str, Any], told: str, tmp
 
 BAD_QRELS = [
     ("stranger\tm\t1", "line 2, field 'query': 'stranger' is not in queries.jsonl"),
-    ("q\tm\t0", "line 2, field 'grade': '0' is not a grade of 1 or more"),
-    ("q\tm\t0.5", "line 2, field 'grade': '0.5' is not a grade of 1 or more"),
-    ("q\tm\tnan", "line 2, field 'grade': 'nan' is not a grade"),
-    ("q\tm\tinf", "line 2, field 'grade': 'inf' is not a grade"),
+    ("q\tm\t0", "line 2, field 'grade': '0' is not a grade within 1..1,000,000"),
+    ("q\tm\t0.5", "line 2, field 'grade': '0.5' is not a grade within 1..1,000,000"),
+    ("q\tm\tnan", "line 2, field 'grade': 'nan' is no number"),
+    ("q\tm\tinf", "line 2, field 'grade': 'inf' is no number"),
+    ("q\tm\t1_0", "line 2, field 'grade': '1_0' is no number"),
+    ("q\tm\t1.7e308", "line 2, field 'grade': '1.7e308' is not a grade within 1..1,000,000"),
     ("q\tm\tgood", "line 2, field 'grade': 'good' is no number"),
     ("q\tm", "line 2: 2 fields between tabs"),
     ("q m 1", "line 2: 1 fields between tabs"),
