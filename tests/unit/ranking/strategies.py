@@ -42,6 +42,9 @@ from recollect.testing import NOW
 from tests.unit.ranking.sample import SAMPLE
 
 edges = [0.0, 5e-324, 1e-300, 0.15, 0.1, 0.5, 1.0 - 2**-53, 1.0]
+thresholds = st.integers(1, 16).map(lambda part: part / 32)
+"""Shares that some are above and some below."""
+
 shares = st.sampled_from(edges) | st.floats(0.0, 1.0)
 cosines = shares | st.floats(-1.0, 0.0) | st.sampled_from([1.0 + 1e-7, -1.0 - 1e-7])
 counts = st.sampled_from([0, 1, 5, 10, 50, 2**53]) | st.integers(0, 200)
@@ -202,7 +205,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         about="Whatever comes.",
         terms=tuple(terms),
         factors=tuple(factors),
-        gates=tuple(Gate(signal, draw(st.floats(0.0, 0.5) | shares)) for signal in gated),
+        gates=tuple(Gate(signal, draw(st.one_of(thresholds, thresholds, shares))) for signal in gated),
         question=Question.OPTIONAL,
         min_score=draw(st.sampled_from([0.0, 0.0, 0.3]) | shares),
     )

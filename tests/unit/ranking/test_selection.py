@@ -210,7 +210,7 @@ def test_a_fetch_that_knows_what_the_table_lacks_is_refused() -> None:
 def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
     tried: Counter[str] = Counter()
 
-    @settings(max_examples=200, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(candidates(), profiles(), near | moments, st.integers(1, 12))
     def count(pool: list[Candidate], profile: Profile, at: datetime, limit: int) -> None:
         whole = rank(pool, profile, at)
