@@ -38,10 +38,7 @@ class Step:
     quiet: bool = False
 
 
-OPENING = (
-    "An assistant at Acme books Ana's trips. What you see typed is run as you see it; in this",
-    f"story, today is {TODAY.date()}.",
-)
+OPENING = (f"An assistant books Ana's trips. What you see typed is run; today is {TODAY.date()}, in this story.",)
 
 QUESTION = '"Which seat and airport should I book for Ana?"'
 
