@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from recollect.evaluation.judgements import Judgements
     from recollect.evaluation.report import Report
 
-LARGEST_K = 1_000
-"""Among how many of the best it is worth looking."""
-
 
 def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
     """5,10,20 → the numbers, in their order and each once."""
@@ -36,8 +33,8 @@ def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]
         found = sorted({int(one) for one in value.split(",")})
     except ValueError as error:
         raise FieldError(f"{show(value)} is no list of whole numbers, such as 5,10,20", field=name) from error
-    if found[0] < 1 or found[-1] > LARGEST_K:
-        raise FieldError(f"{show(value)} has a number that is not within 1..{LARGEST_K}", field=name)
+    if found[0] < 1 or found[-1] > options.LARGEST_K:
+        raise FieldError(f"{show(value)} has a number that is not within 1..{options.LARGEST_K}", field=name)
     return tuple(found)
 
 

@@ -23,6 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 STDIN = "-"
 """What is typed in place of a text that comes from standard input."""
 
+LARGEST_K = 1_000
+"""Among how many of the best it is worth measuring."""
+
 
 class Texted(click.Command):
     """A command whose last argument is a text: more words than one are told to be put in quotes."""

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from recollect.evaluation.judgements import Judgements
     from recollect.evaluation.tuned import Tuned
 
-LARGEST_K = 1_000
-"""Among how many of the best it is worth looking."""
-
 
 @click.command(short_help="Fit a profile's weights to judgements.")
 @click.argument("folders", metavar="DIR…", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -55,7 +52,7 @@ LARGEST_K = 1_000
 )
 @click.option(
     "--k",
-    type=click.IntRange(min=1, max=LARGEST_K),
+    type=click.IntRange(min=1, max=options.LARGEST_K),
     metavar="K",
     default=10,
     show_default=True,

@@ -1,7 +1,6 @@
 """Judgements: memories, queries, and which memories each query needs, from a folder."""
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from recollect.model import limits
 from recollect.model.draft import Draft, read_draft
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope, a_scope
-from recollect.ranking.lines import read_moment
+from recollect.ranking.lines import read_moment, read_object
 
 T = TypeVar("T")
 
@@ -161,7 +160,7 @@ def _records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T])
     with _reading(path):
         for number, line in _lines(content):
             try:
-                record = _parsed(line)
+                record = read_object(line)
                 found.append(read(record))
             except FieldError as error:
                 raise error.at_line(number) from error
@@ -171,27 +170,6 @@ def _records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T])
         if not found:
             raise FieldError("is empty; write one JSON object a line")
     return found
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line, object_pairs_hook=_refuse_twice)
-    except FieldError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise FieldError(f"this is not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise FieldError(f"{show(record)} is no JSON object; write one object a line")
-    return record
-
-
-def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in record:
-            raise FieldError("is there twice in one object", field=name)
-        record[name] = value
-    return record
 
 
 def _needed(record: Mapping[str, Any], names: tuple[str, ...], noun: str) -> None:

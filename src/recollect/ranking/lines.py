@@ -22,7 +22,7 @@ def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             if not text:
                 continue
-            candidate = read_candidate(_parse(text))
+            candidate = read_candidate(read_object(text))
         except UnicodeDecodeError as error:
             raise FieldError(f"this is not UTF-8: {error.reason}", line=number) from error
         except FieldError as error:
@@ -79,7 +79,8 @@ def read_moment(field: str, value: object) -> datetime:
     return limits.a_moment(field, value)
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object that a line is; refused if it is anything else, or has a key twice."""
     try:
         record = json.loads(text, object_pairs_hook=_refuse_twice)
     except FieldError:
