@@ -18,10 +18,11 @@ pytest.register_assert_rewrite("recollect.testing.promises")
 from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
 from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
-from recollect.testing.promises.gathering import Eligibility, Evidence, Turns  # noqa: E402
+from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
 from recollect.testing.promises.scopes import Scopes  # noqa: E402
 from recollect.testing.promises.threads import Threads  # noqa: E402
+from recollect.testing.promises.turns import Turns  # noqa: E402
 from recollect.testing.promises.uses import Contexts, Keys, Uses, Votes  # noqa: E402
 from recollect.testing.promises.versions import Transactions, Versions  # noqa: E402
 

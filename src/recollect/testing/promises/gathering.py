@@ -1,15 +1,14 @@
 """What a store finds: evidence for every memory that may be recalled, exact, by the scope's own statistics."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
-from recollect.evidence import analysis, asking, lexical, turns
+from recollect.evidence import analysis, lexical
 from recollect.evidence.similarity import cosines
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier, barrier
@@ -412,157 +411,3 @@ class Evidence:
         ranked = rank_table(found.table, profile, NOW, limit=10, asked=asked, fetch=found.candidates, rows=found.rows)
         assert [(one.id, float(one.score)) for one in ranked] == [(one.id, float(one.score)) for one in exact]
         assert ranked.excluded == exact.excluded
-
-
-class Turns:
-    """As a turn of its session a memory is heard with what was said before it, as far as that may be recalled."""
-
-    LONG = " ".join(f"word{number}" for number in range(90))
-    SAID = ("where shall we meet?", LONG, "at noon", "on Friday at the pier", "fine")
-
-    def conversation(self) -> list[Memory]:
-        """What was said in one session, a minute apart; ids are in no order."""
-        ids = ("d", "a", "e", "b", "c")
-        return [
-            a_note(id, text=text, session="s", created_at=NOW - (9 - place) * TICK)
-            for place, (id, text) in enumerate(zip(ids, self.SAID, strict=True))
-        ]
-
-    def heard(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
-        found = candidates(store.gather(a_probe(question, in_turns=True, **given)))
-        return {id: (one.lexical, one.similarity) for id, one in found.items()}
-
-    def expected(
-        self, question: str, notes: Sequence[Memory], before: Mapping[str, str]
-    ) -> dict[str, tuple[float | None, float | None]]:
-        """What the formulas say of these, where each was said after another."""
-        terms = list(dict.fromkeys(analysis.terms(question)))
-        counts: dict[str, dict[str, int]] = {one.id: analysis.counts(one.searched_text) for one in notes}
-        earlier = {id: [one for one in (before.get(id), before.get(before.get(id, ""))) if one] for id in counts}
-        asks = {str(one.id): asking.asks(one.text) for one in notes}
-        heard = {id: turns.heard(counts[id], [(counts[one], asks[one]) for one in earlier[id]]) for id in counts}
-        statistics = lexical.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
-        near = {str(one.id): nearness(one.embedded_text, question) for one in notes}
-        return {
-            id: (
-                lexical.share(terms, times, statistics, length),
-                turns.nearness(near[id], near[before[id]] if id in before else None),
-            )
-            for id, (times, length) in heard.items()
-        }
-
-    def test_a_turn_is_heard_with_the_two_before_it(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
-        put(writer, *reversed(notes))
-        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
-        for question in ("where do we meet?", "Friday noon", "word7 pier", "unheard-of"):
-            assert self.heard(store, question) == self.expected(question, notes, before)
-
-    def test_alone_nothing_is_lent(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
-        put(writer, *notes)
-        found = candidates(store.gather(a_probe("where do we meet?")))
-        assert [found[one.id].lexical for one in notes] == expected_shares("where do we meet?", self.SAID)
-        assert found[MemoryId("a")].similarity == nearness(self.LONG, "where do we meet?")
-
-    def test_without_a_session_a_memory_is_heard_alone(self, store: Store, writer: Store) -> None:
-        notes = [one.changed(session=None) for one in self.conversation()]
-        put(writer, *notes)
-        alone = candidates(store.gather(a_probe("Friday noon")))
-        assert self.heard(store, "Friday noon") == {id: (one.lexical, one.similarity) for id, one in alone.items()}
-        added = [a_note("x", text="Friday", session="s"), a_note("y", text="noon", session="t")]
-        put(writer, *added)
-        assert self.heard(store, "Friday noon") == self.expected("Friday noon", [*notes, *added], {})
-
-    def test_what_may_not_be_recalled_lends_nothing_and_does_not_part_its_neighbours(
-        self, store: Store, writer: Store
-    ) -> None:
-        notes = self.conversation()
-        put(writer, *notes)
-        put(writer, notes[2].changed(status=Status.FORGOTTEN), a_note("z", text="noon", scope=TEAM, session="s"))
-        left = [one for one in notes if one.id != "e"]
-        before = {"a": "d", "b": "a", "c": "b"}
-        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", left, before)
-
-    def test_what_was_said_later_is_not_heard_before(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
-        put(writer, *notes)
-        then = notes[2].created_at
-        expected = self.expected("where at noon", notes[:3], {"a": "d", "e": "a"})
-        assert self.heard(store, "where at noon", at=then) == expected
-
-    def test_a_revised_turn_is_heard_as_it_was_by_the_turn_after_it(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
-        put(writer, *notes)
-        put(writer, notes[3].changed(text="on Monday", updated_at=NOW + DAY, revisions=2))
-        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
-        assert self.heard(store, "Friday or Monday") == self.expected("Friday or Monday", notes, before)
-        now = [*notes[:3], notes[3].changed(text="on Monday"), notes[4]]
-        expected = self.expected("Friday or Monday", now, before)
-        assert self.heard(store, "Friday or Monday", at=NOW + DAY) == expected
-
-    def test_at_one_moment_the_ids_say_what_came_first(self, store: Store, writer: Store) -> None:
-        notes = [a_note(id, text=f"say {id}x", session="s") for id in ("c", "a", "b")]
-        put(writer, *notes)
-        assert self.heard(store, "ax bx") == self.expected("ax bx", notes, {"b": "a", "c": "b"})
-
-    def test_shared_turns_of_the_same_session_are_heard_together(self, store: Store, writer: Store) -> None:
-        notes = [
-            one.changed(scope=TEAM, shared=True) if place % 2 else one for place, one in enumerate(self.conversation())
-        ]
-        put(writer, *notes)
-        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
-        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
-
-    def test_similarities_in_columns_are_no_farther_off_with_what_is_lent(self, store: Store, writer: Store) -> None:
-        notes = [a_note(f"{number:03}", session=f"{number % 7}") for number in range(200)]
-        put(writer, *notes)
-        found = store.gather(a_probe("what 007 says", in_turns=True))
-        true = np.array([one.similarity for one in found.candidates(found.rows.tolist())])
-        near = found.table.numbers["similarity"][found.rows]
-        assert np.abs(near - true).max() <= found.table.similarity_error
-
-    def test_of_several_ways_to_ask_the_nearest_counts(self, store: Store, writer: Store) -> None:
-        put(writer, *(a_note(f"{number:02}") for number in range(20)))
-        ways = ("why?", "what 07 says")
-        found = candidates(store.gather(a_probe("why?", vectors=np.array([a_direction(one) for one in ways]))))
-        for id, one in found.items():
-            assert one.similarity == max(nearness(f"what {id} says", way) for way in ways)
-
-    def test_the_speakers_are_those_who_said_what_may_be_recalled(self, store: Store, writer: Store) -> None:
-        put(
-            writer,
-            a_note("a", speaker="Ana"),
-            a_note("b", speaker="Ben", created_at=NOW + DAY),
-            a_note("c", speaker="Cem", status=Status.FORGOTTEN),
-            a_note("d"),
-            a_note("e", speaker="Eva", scope=TEAM, shared=True),
-            a_note("f", speaker="Finn", scope=OTHER),
-        )
-        assert store.speakers(a_probe()) == {"Ana", "Eva"}
-        assert store.speakers(a_probe(at=NOW + DAY)) == {"Ana", "Ben", "Eva"}
-        assert store.speakers(a_probe(scope=Scope.parse("nobody"))) == frozenset()
-        found = candidates(store.gather(a_probe()))
-        assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
-
-    def test_a_memory_without_a_session_is_a_setting_by_itself_where_others_have_one(
-        self, store: Store, writer: Store
-    ) -> None:
-        put(writer, a_note("a", text="noon at the pier"), a_note("b", text="Friday", session="s"))
-        found = candidates(store.gather(a_probe("pier", in_turns=True)))
-        assert found[MemoryId("a")].setting == expected_shares("pier", ["noon at the pier", "Friday"])[0]
-        put(writer, a_note("b", text="Friday", session="s", status=Status.FORGOTTEN))
-        found = candidates(store.gather(a_probe("pier", in_turns=True)))
-        assert found[MemoryId("a")].setting is None
-
-    def test_a_setting_is_all_that_may_be_recalled_of_a_session_as_one_text(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
-        alone = a_note("x", text="Friday noon")
-        put(writer, *notes, alone, a_note("y", text="Monday", session="t"))
-        put(writer, notes[3].changed(status=Status.FORGOTTEN))
-        texts = ["\n".join(text for place, text in enumerate(self.SAID) if place != 3), "Monday"]
-        for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
-            found = candidates(store.gather(a_probe(question, in_turns=True)))
-            first, second, third = expected_shares(question, [*texts, alone.text])
-            assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, third]
-            assert all(one.setting is None for one in candidates(store.gather(a_probe(question))).values())
