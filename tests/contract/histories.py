@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
+from recollect.evidence.asking import END
 from recollect.evidence.similarity import direction
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
@@ -34,6 +35,12 @@ WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "a
 PARTS: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1.01, 0], [-1, 0, 0.1], [0.3, 0.5, 0.8]]
 WAYS = [direction(parts) for parts in PARTS]
 """Few directions, so that some are equal, and some nearly so."""
+
+SESSIONS = ["s", "s", "1"]
+"""The same in every scope, where each is another."""
+
+ENDS = ["", "", "", "?", "? ", "？", "?" + " " * (END - 1), "?" + " " * END]
+"""How texts end: some ask, and one asks so far from its end that nobody sees it."""
 
 Action = Callable[[Writing], object]
 
@@ -147,7 +154,8 @@ def a_random_memory(id: str, chance: Random) -> Memory:
     return Memory(
         id=MemoryId(id),
         scope=HOMES[id] if chance.random() < 0.95 else ANA,
-        text=" ".join([*chance.choices(WORDS, k=chance.randrange(1, 7)), chance.choice([id, id, id, "twin"])]),
+        text=" ".join([*chance.choices(WORDS, k=chance.randrange(1, 7)), chance.choice([id, id, id, "twin"])])
+        + chance.choice(ENDS),
         title=chance.choice([None, None, "friday"]),
         kind=chance.choice([Kind.FACT, Kind.PREFERENCE, Kind.DECISION]),
         created_at=NOW + timedelta(days=chance.choice([-9, -9, -5, -3, -3, -2, -1, 0, 1])),
@@ -158,7 +166,7 @@ def a_random_memory(id: str, chance: Random) -> Memory:
         confidence=share(),
         salience=share(),
         topic_key=chance.choice([None, "topic"]),
-        session=chance.choice([None, "s1", "s1", "s2"]),
+        session=chance.choice([None, *SESSIONS]),
         speaker=chance.choice([None, "ana", "ben"]),
         shared=chance.random() < 0.6,
         pinned=chance.random() < 0.3,
@@ -174,9 +182,10 @@ changes = st.sampled_from(
         *({"status": status} for status in (Status.FORGOTTEN, Status.ACTIVE, Status.ACTIVE, Status.ARCHIVED)),
         *({"pinned": pinned} for pinned in (True, False)),
         {"text": "another deploy"},
+        {"text": "another deploy?"},
         {"title": "friday"},
         {"title": None},
-        *({"session": session} for session in (None, "s1", "s2")),
+        *({"session": session} for session in (None, "s", "1")),
         {"speaker": "ben"},
     ]
 )

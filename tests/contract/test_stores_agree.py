@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.evidence.asking import asks
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
@@ -25,7 +26,19 @@ from recollect.stores.dictionary import DictionaryStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing import NOW
 from recollect.testing.keeping import Clock, a_note, a_probe, a_vote, candidates, ids, put
-from tests.contract.histories import ANA, BELOW, IDS, SCOPES, Look, Write, histories, looks, traces
+from tests.contract.histories import (
+    ANA,
+    BELOW,
+    IDS,
+    SCOPES,
+    SESSIONS,
+    Look,
+    Write,
+    a_random_memory,
+    histories,
+    looks,
+    traces,
+)
 from tests.unit.ranking.strategies import profiles
 
 
@@ -97,6 +110,19 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(
                 oracle = facts(rank(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks))
                 assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
                 assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
+
+
+def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one_sees() -> None:
+    chance = Random(7)
+    drawn = [a_random_memory(chance.choice(IDS), chance) for _ in range(200)]
+    assert {(asks(one.text), "?" in one.text) for one in drawn} == {
+        (True, True),
+        (True, False),
+        (False, True),
+        (False, False),
+    }
+    scopes = {session: {one.scope for one in drawn if one.session == session and one.shared} for session in SESSIONS}
+    assert all({ANA, TEAM} <= found for found in scopes.values())
 
 
 @given(histories(), st.lists(traces, max_size=4), st.sampled_from([None, -2, -1, 0, 1]))

@@ -4,7 +4,7 @@ A turn such as "Yes, on Friday" is about what came before it. The turn before le
 nearness, the one before that half its words. A long turn lends no more than a short one: its words count for less.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,10 +33,13 @@ Having = Mapping[str, tuple[Rows, Floats]]
 """For each term that some eligible row has, in their order, the rows that have it themselves, and how often."""
 
 
-def before(said: Sequence[tuple[str | None, datetime, str]]) -> list[int | None]:
-    """For each memory, given as its session, moment and id, which was said just before it in the same session."""
+def before(said: Sequence[tuple[Hashable, datetime, str]]) -> list[int | None]:
+    """For each memory, given as its session, moment and id, which was said just before it in the same session.
+
+    A session is whatever tells it from others, its name and whose it is; `None` is none.
+    """
     found: list[int | None] = [None] * len(said)
-    last: dict[str, int] = {}
+    last: dict[Hashable, int] = {}
     for place in sorted(range(len(said)), key=lambda one: said[one][1:]):
         session = said[place][0]
         if session is not None:

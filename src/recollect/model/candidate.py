@@ -8,6 +8,7 @@ from typing import Any
 from recollect.errors import FieldError, show
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, a_kind
+from recollect.model.scope import Scope
 from recollect.model.values import amended
 from recollect.model.wording import printable, shortened
 
@@ -19,7 +20,8 @@ class Candidate:
     Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1); `addressed`, 1 if
     the question names who said it and 0 if it names others; `days_off`, how many days it is from a day that the
     question names; `setting` (0..1), how much of the question's words its session has. `words` counts those of its own
-    that tell something, none if it asks; `session` and `speaker` say with what and by whom it was said.
+    that tell something, none if it asks; `session` and `speaker` say with what and by whom it was said. A session is of
+    its `scope`: in two scopes, one name is that of two sessions.
     `memory` is what a reader will be shown; ranking never looks at it. Dates are kept in UTC.
     """
 
@@ -42,6 +44,7 @@ class Candidate:
     served: int | None = None
     revisions: int | None = None
     words: int | None = None
+    scope: Scope | None = None
     session: str | None = None
     speaker: str | None = None
     vector: tuple[float, ...] | None = None
@@ -91,8 +94,16 @@ MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 LABELS = ("session", "speaker")
 """The fields that are names which many share."""
 
+
+def _a_scope(field: str, value: Any) -> Scope:
+    if not isinstance(value, Scope):
+        raise FieldError(f"{show(value)} is no scope; give recollect.Scope.parse(…)", field=field)
+    return value
+
+
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "kind": a_kind,
+    "scope": _a_scope,
     "similarity": limits.a_cosine,
     "days_off": limits.a_distance,
     **dict.fromkeys(LABELS, limits.an_id),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from recollect.errors import FieldError, remedy
 from recollect.model import limits
 from recollect.model.candidate import COUNTS, LABELS, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
+from recollect.model.scope import Scope
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -22,17 +24,32 @@ KINDS = tuple(Kind)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A name for each row, as the number that it has among `names`; a row without one has `NONE`."""
+    """A name for each row, as the number that it has among `names`; a row without one has `NONE`.
+
+    Things are told apart by their numbers: a name is there twice where two have it, such as sessions of two scopes.
+    """
 
     codes: NDArray[np.intp]
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, given: Sequence[str | None]) -> Self:
-        """These names, one for each row."""
-        numbers: dict[str, int] = {}
-        codes = [NONE if name is None else numbers.setdefault(name, len(numbers)) for name in given]
-        return cls(np.array(codes, dtype=np.intp), tuple(numbers))
+    def of(cls, given: Sequence[str | None], whose: Sequence[str | None] | None = None) -> Self:
+        """These names, one for each row; with `whose`, what has a name is another thing for each owner."""
+        numbers: dict[tuple[str | None, str], int] = {}
+        codes = [
+            NONE if name is None else numbers.setdefault((owner, name), len(numbers))
+            for owner, name in zip(repeat(None, len(given)) if whose is None else whose, given, strict=True)
+        ]
+        return cls(np.array(codes, dtype=np.intp), tuple(name for _, name in numbers))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Labels]") -> Self:
+        """These, one below the other; what has a name in one is another thing than what has it in the next."""
+        codes, names = list[NDArray[np.intp]](), list[str]()
+        for part in parts:
+            codes.append(np.where(part.codes == NONE, NONE, part.codes + len(names)))
+            names += part.names
+        return cls(np.concatenate(codes), tuple(names))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -86,9 +103,11 @@ class Table:
         if self.kinds is not None:
             _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
         for name, label in self.labels.items():
-            if name not in LABELS:
-                raise FieldError(f"no column is called so; {remedy(name, LABELS)}", field=name)
+            if name not in NAMED:
+                raise FieldError(f"no column is called so; {remedy(name, NAMED)}", field=name)
             _refuse_outside(name, label.codes, NONE, len(label.names) - 1)
+        if "scope" in self.labels:
+            _refuse_strewn(self.labels["scope"], self.labels.get("session", self.labels["scope"]))
 
     @classmethod
     def trusted(
@@ -121,7 +140,7 @@ class Table:
             dates={name: _dates(name, candidates) for name in MOMENTS},
             kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
             vectors=_vectors(candidates),
-            labels={name: Labels.of([getattr(one, name) for one in candidates]) for name in LABELS},
+            labels=_labels(candidates),
         )
 
     def with_evidence(
@@ -181,6 +200,8 @@ class Table:
         if self.kinds is not None:
             known["kind"] = [None if kind < 0 else KINDS[kind] for kind in self.kinds[here].tolist()]
         known |= {name: label[here].tolist() for name, label in self.labels.items()}
+        if "scope" in known:
+            known["scope"] = [path and Scope.parse(path) for path in known["scope"]]
         known["id"] = [self.ids[row] for row in rows]
         unknown = [None] * len(rows)
         return [_candidate(values) for values in zip(*(known.get(name, unknown) for name in FIELDS), strict=True)]
@@ -231,6 +252,9 @@ DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
 WHOLE = frozenset({*COUNTS, *MOMENTS})
 """The fields without fractions: a candidate would lose them."""
 
+NAMED = ("scope", *LABELS)
+"""The fields kept as labels; a scope by its path."""
+
 FIELDS = tuple(field.name for field in fields(Candidate))
 """Every field of a candidate, in order."""
 
@@ -253,6 +277,16 @@ def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) ->
         raise FieldError("some values are no whole numbers", field=name)
 
 
+def _refuse_strewn(scopes: Labels, sessions: Labels) -> None:
+    """Scopes are paths, and a session is of one of them; else candidates made of the columns had other sessions."""
+    for path in scopes.names:
+        Scope.parse(path)
+    homes: dict[int, int] = {}
+    for session, scope in zip(sessions.codes.tolist(), scopes.codes.tolist(), strict=True):
+        if session != NONE and homes.setdefault(session, scope) != scope:
+            raise FieldError("a session is in two scopes; give it a number in each", field="session")
+
+
 def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
     values = [getattr(candidate, name) for candidate in candidates]
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
@@ -261,6 +295,13 @@ def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
 def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
     values = [getattr(candidate, name) for candidate in candidates]
     return np.array([np.nan if value is None else microseconds(value) for value in values], dtype=np.float64)
+
+
+def _labels(candidates: Sequence[Candidate]) -> dict[str, Labels]:
+    scopes = [None if one.scope is None else str(one.scope) for one in candidates]
+    owners = {"session": scopes}
+    found = {name: Labels.of([getattr(one, name) for one in candidates], owners.get(name)) for name in LABELS}
+    return {"scope": Labels.of(scopes), **found}
 
 
 def _vectors(candidates: Sequence[Candidate]) -> Floats | None:

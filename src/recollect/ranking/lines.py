@@ -56,7 +56,7 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
     shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned", "scope") if key in values}
     if not shown:
         return Candidate(**values)
-    return Candidate(**values, memory=_memory(values, shown))
+    return Candidate(**values, scope=shown.get("scope"), memory=_memory(values, shown))
 
 
 def read_moment(field: str, value: object) -> datetime:
@@ -112,7 +112,8 @@ def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
     if "created_at" not in values:
         raise FieldError("is missing; a text is shown with its date", field="created_at")
     kind = values.get("kind", Kind.OBSERVATION)
-    return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **shown})
+    said = {label: values[label] for label in LABELS if label in values}
+    return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **said, **shown})
 
 
 def _kind(field: str, value: str) -> Kind:

@@ -194,7 +194,7 @@ class DictionaryStore:
 def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
     """Which of the eligible was said just before which in the same session."""
     memories = [seen[row].memory for row in eligible]
-    said = turns.before([(one.session, one.created_at, one.id) for one in memories])
+    said = turns.before([(_session(one), one.created_at, one.id) for one in memories])
     return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
 
 
@@ -229,14 +229,23 @@ def _similarities(seen: Sequence[Version], vectors: Vectors | None, said: Mappin
 def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
     if all(seen[row].memory.session is None for row in eligible):
         return {}
-    sessions: dict[str | int, Counter[str]] = {}
+    sessions: dict[Session | int, Counter[str]] = {}
     for row in eligible:
         memory = seen[row].memory
-        sessions.setdefault(memory.session or row, Counter()).update(analysis.counts(memory.searched_text))
+        sessions.setdefault(_session(memory) or row, Counter()).update(analysis.counts(memory.searched_text))
     statistics = lexical.statistics(terms, sessions.values())
     shares = {session: lexical.share(terms, counts, statistics) for session, counts in sessions.items()}
-    found = {row: shares[seen[row].memory.session or row] for row in eligible}
+    found = {row: shares[_session(seen[row].memory) or row] for row in eligible}
     return {row: share for row, share in found.items() if share is not None}
+
+
+Session = tuple[Scope, str]
+"""In which scope, and its name there."""
+
+
+def _session(memory: Memory) -> Session | None:
+    """In what the memory was said."""
+    return None if memory.session is None else (memory.scope, memory.session)
 
 
 def _candidate(
@@ -260,6 +269,7 @@ def _candidate(
         served=usage.served,
         revisions=memory.revisions,
         words=0 if asking.asks(memory.text) else sum(analysis.counts(memory.searched_text).values()),
+        scope=memory.scope,
         session=memory.session,
         speaker=memory.speaker,
         vector=None if vector is None else tuple(vector.astype(np.float64).tolist()),

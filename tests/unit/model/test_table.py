@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from recollect.errors import FieldError
+from recollect.errors import FieldError, ScopeError
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
+from recollect.model.scope import Scope
 from recollect.model.table import NONE, Labels, Table
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.unit.ranking.strategies import candidates
@@ -206,6 +207,7 @@ def test_labels_come_back_with_their_candidates() -> None:
     ]
     table = Table.of(pool)
     assert {name: label.tolist() for name, label in table.labels.items()} == {
+        "scope": [None, None, None],
         "session": ["s", None, "s"],
         "speaker": ["Ana", "Ben", None],
     }
@@ -214,12 +216,64 @@ def test_labels_come_back_with_their_candidates() -> None:
     assert replace(table, labels={}).candidate(0) == a_candidate("a")
 
 
+def test_a_session_of_one_name_is_another_in_every_scope_and_stays_so_in_the_candidates() -> None:
+    ana, team = Scope.parse("acme/ana"), Scope.parse("acme")
+    pool = [
+        a_candidate(str(number), scope=scope, session=session)
+        for number, (scope, session) in enumerate(
+            [(ana, "s"), (team, "s"), (None, "s"), (team, None), (ana, "t"), (ana, "s"), (None, "s"), (team, "ana/s")]
+        )
+    ]
+    table = Table.of(pool)
+    assert table.labels["session"].codes.tolist() == [0, 1, 2, NONE, 3, 0, 2, 4]
+    assert table.candidates(range(len(pool))) == pool
+    some = Table.of(table.take(np.array([6, 5, 1, 0])).candidates(range(4)))
+    assert some.labels["session"].codes.tolist() == [0, 1, 2, 1]
+    assert replace(table, similarity_error=0.0).candidates([1]) == [pool[1]], "which looks at all columns again"
+
+
+def test_labels_are_joined_one_below_the_other_and_no_name_of_one_is_that_of_the_next() -> None:
+    parts = [Labels.of(["b", None, "a"]), Labels.of([]), Labels.of([None, "a", "b", "a"])]
+    joined = Labels.joined(parts)
+    assert joined.codes.tolist() == [0, NONE, 1, NONE, 2, 3, 2]
+    assert joined.tolist() == [name for part in parts for name in part.tolist()]
+
+
+def test_columns_with_a_session_in_two_scopes_or_a_scope_that_is_none_are_refused() -> None:
+    two = [MemoryId("a"), MemoryId("b")]
+    scopes = Labels.of(["acme", "acme/ana"])
+    with pytest.raises(FieldError, match="field 'session': a session is in two scopes"):
+        Table(ids=two, labels={"scope": scopes, "session": Labels.of(["s", "s"])})
+    assert Table(ids=two, labels={"scope": scopes, "session": Labels.of([None, None])}).candidate(
+        1
+    ).scope == Scope.parse("acme/ana")
+    assert Table(ids=two, labels={"scope": scopes}).candidate(0).scope == Scope.parse("acme")
+    with pytest.raises(ScopeError, match="names nothing"):
+        Table(ids=two, labels={"scope": Labels.of(["acme", ".."])})
+
+
+@pytest.mark.parametrize("label", ["session", "speaker"])
+@pytest.mark.parametrize("name", ["", " ", " 1", "1\n"])
+def test_a_session_or_a_speaker_has_a_name_or_is_unknown(label: str, name: str) -> None:
+    given: dict[str, Any] = {label: name}
+    for build in (a_candidate, a_memory):
+        with pytest.raises(FieldError, match=f"field '{label}': .*empty or padded"):
+            build(**given)
+        assert getattr(build(**{**given, label: "1"}), label) == "1"
+        assert getattr(build(**{**given, label: None}), label) is None
+
+
+def test_the_scope_of_a_candidate_is_a_scope() -> None:
+    with pytest.raises(FieldError, match=r"field 'scope': 'acme' is no scope; give recollect\.Scope\.parse"):
+        a_candidate(scope="acme")
+
+
 @pytest.mark.parametrize(
     ("labels", "complaint"),
     [
         ({"session": Labels.of([])}, "field 'session': 0 values for 1 ids"),
         ({"speaker": Labels.of(["Ana", "Ben"])}, "field 'speaker': 2 values for 1 ids"),
-        ({"mood": Labels.of(["good"])}, "field 'mood': no column is called so; known are session, speaker"),
+        ({"mood": Labels.of(["good"])}, "field 'mood': no column is called so; known are scope, session, speaker"),
         ({"sesion": Labels.of(["s"])}, "field 'sesion': .*did you mean 'session'"),
         ({"session": Labels(np.array([1]), ("s",))}, r"field 'session': 1 is not within -1\.\.0"),
         ({"session": Labels(np.array([-2]), ("s",))}, r"field 'session': -2 is not within -1\.\.0"),

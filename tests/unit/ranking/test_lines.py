@@ -73,6 +73,7 @@ def test_every_field_that_is_written_is_read() -> None:
             served=3,
             revisions=4,
             words=5,
+            scope=Scope.parse("acme/ana"),
             session="monday",
             speaker="Ana",
             vector=(1.0, 0.5),
@@ -83,6 +84,8 @@ def test_every_field_that_is_written_is_read() -> None:
                 created_at=midnight,
                 kind=Kind.FACT,
                 title="Seats",
+                session="monday",
+                speaker="Ana",
                 pinned=True,
             ),
         )

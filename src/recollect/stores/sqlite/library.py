@@ -45,12 +45,12 @@ class Library:
         stamps = _stamps(db, scope)
         if known_at is not None:
             (commit,) = the_row(db, "commit_known_at", at=rows.micros(known_at))
-            former = [_former(db, number, encoder, commit, own=path == str(scope)) for path, number, _ in stamps]
-            then = _as_of(db, _worth_it(former, _dimensions(db)), probe, encoder, commit)
+            former = [_former(db, whose, number, encoder, commit, own=whose == scope) for whose, number, _ in stamps]
+            then = _as_of(db, _worth_it(scope, former, _dimensions(db)), probe, encoder, commit)
             return View(then), commit
         commit, _ = the_row(db, "last_commit")
-        shelves = [self._shelf(db, (number, encoder, path != str(scope)), stamp) for path, number, stamp in stamps]
-        present = _worth_it(shelves, _dimensions(db))
+        shelves = [self._shelf(db, whose, (number, encoder, whose != scope), stamp) for whose, number, stamp in stamps]
+        present = _worth_it(scope, shelves, _dimensions(db))
         then = _as_of(db, present, probe, encoder, commit)
         return self._view(scope, encoder, present) if then is present else View(then), commit
 
@@ -75,7 +75,7 @@ class Library:
                 self._views.popitem(last=False)
             return view
 
-    def _shelf(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
+    def _shelf(self, db: apsw.Connection, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
         with self._lock.here:
             known = self._shelves.get(key)
             if known is not None:
@@ -84,9 +84,9 @@ class Library:
                     return known
             turn = self._locks[key]
         with turn.here:
-            return self._updated(db, key, stamp)
+            return self._updated(db, scope, key, stamp)
 
-    def _updated(self, db: apsw.Connection, key: Key, stamp: Stamp) -> Shelf:
+    def _updated(self, db: apsw.Connection, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
         """The shelf as this transaction sees it; one that is already further along is left to the others."""
         number, encoder, only_shared = key
         with self._lock.here:
@@ -96,7 +96,7 @@ class Library:
         usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
-            known = Shelf.empty(_dimensions(db), only_shared=only_shared)
+            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared)
         unshared = not only_shared or known.stamp.changed > 0  # one that is shared no longer must be seen to leave
         given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": unshared}
         (most,) = the_row(db, "entries_count", scope=number, after=known.stamp.changed)
@@ -120,12 +120,12 @@ class Library:
             self._views.clear()
 
 
-def _stamps(db: apsw.Connection, scope: Scope) -> list[tuple[str, int, Stamp]]:
+def _stamps(db: apsw.Connection, scope: Scope) -> list[tuple[Scope, int, Stamp]]:
     """The scope and its ancestors, as far as they have memories; the scope itself first."""
-    paths = [str(scope), *(str(one) for one in reversed(scope.ancestors))]
+    paths = {str(one): one for one in (scope, *reversed(scope.ancestors))}
     found = {
-        path: (path, number, Stamp(*stamp))
-        for path, number, *stamp in all_rows(db, "scope_stamps", paths=json.dumps(paths))
+        path: (paths[path], number, Stamp(*stamp))
+        for path, number, *stamp in all_rows(db, "scope_stamps", paths=json.dumps(list(paths)))
     }
     return [found[path] for path in paths if path in found]
 
@@ -135,9 +135,9 @@ def _dimensions(db: apsw.Connection) -> int:
     return 1 if model is None else model.dimensions
 
 
-def _worth_it(shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
+def _worth_it(scope: Scope, shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
     """The shelves that have anything on them; an empty one if none has."""
-    return tuple(shelf for shelf in shelves if len(shelf) or shelf.away) or (Shelf.empty(dimensions),)
+    return tuple(shelf for shelf in shelves if len(shelf) or shelf.away) or (Shelf.empty(scope, dimensions),)
 
 
 def _as_of(
@@ -156,7 +156,8 @@ def _as_of(
             versions = db.execute(SQL["entries_as_of"], asked)
             then = [_then(shelf, places[number], number, version) for number, *version in versions]
             revised = np.array([places[row[0]] for row in then], dtype=np.intp)
-            found.append(Shelf.empty(shelf.matrix.shape[1]).with_rows(then, shelf.stamp, most=len(then)))
+            empty = Shelf.empty(shelf.scope, shelf.matrix.shape[1])
+            found.append(empty.with_rows(then, shelf.stamp, most=len(then)))
         found.append(shelf.without(revised) if len(revised) else shelf)
     return tuple(found) if len(found) > len(shelves) else shelves
 
@@ -174,7 +175,7 @@ def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.R
     )
 
 
-def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
+def _former(db: apsw.Connection, scope: Scope, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
     """The shelf of a scope as it stood after a commit, with the usage and the votes known then."""
     given = {"scope": number, "encoder": encoder, "commit": commit, "unshared": own}
     known = {"scope": number, "commit": commit}
@@ -191,5 +192,5 @@ def _former(db: apsw.Connection, number: int, encoder: int, commit: int, *, own:
         count, last = served.get(start[0], (0, None))
         helped, misled = tally_votes(standing(rows.vote(*row) for row in cast.get(start[0], [])))
         entries.append((*start, count, helped, misled, last, session, speaker, end, terms, vector))
-    empty = Shelf.empty(_dimensions(db), only_shared=not own)
+    empty = Shelf.empty(scope, _dimensions(db), only_shared=not own)
     return empty.with_rows(entries, Stamp(commit, commit, 0), most=len(entries))

@@ -36,11 +36,11 @@ UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope
 
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
--- Of the text it is the end, as long as `asking.END`, which tells whether it asks.
+-- Of the text it is only the end, which tells whether it asks.
 SELECT m.number, m.changed, m.id, m.kind, m.status, m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
-       m.more ->> '$.session', m.more ->> '$.speaker', substr(c.text, -32), c.terms, v.value
+       m.more ->> '$.session', m.more ->> '$.speaker', {end}, c.terms, v.value
 FROM memories m
 JOIN contents c ON c.number = m.content
 LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
@@ -57,7 +57,7 @@ SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :
 -- The memories of a scope as they stood after a commit; their usage is read apart.
 SELECT m.number, s.changed, m.id, s.kind, s.status, s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
-       s.more ->> '$.session', s.more ->> '$.speaker', substr(c.text, -32), c.terms, v.value
+       s.more ->> '$.session', s.more ->> '$.speaker', {end}, c.terms, v.value
 FROM memories m
 JOIN (
     SELECT number AS memory, changed, kind, status, shared, pinned, importance, confidence, salience, revisions,
@@ -78,7 +78,7 @@ WHERE s.shared OR :unshared;
 -- Its number is below zero where others have their commit, of which a memory may have several versions.
 SELECT v.memory, -v.number, v.kind, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more ->> '$.session', v.more ->> '$.speaker',
-       substr(c.text, -32), c.terms, w.value
+       {end}, c.terms, w.value
 FROM json_each(:memories) asked
 JOIN versions v ON v.number = (
     SELECT max(number) FROM versions

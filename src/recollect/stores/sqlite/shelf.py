@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from recollect.evidence.analysis import key
 from recollect.evidence.asking import asks
 from recollect.evidence.postings import Postings
+from recollect.model.candidate import LABELS
 from recollect.model.memory import MemoryId, Status
+from recollect.model.scope import Scope
 from recollect.model.table import KINDS, Floats, Rows, microseconds
 from recollect.stores.sqlite.derived import derived
 
@@ -45,9 +47,6 @@ class Stamp:
     emptied: int
 
 
-LABELS = ("session", "speaker")
-"""The names that many memories share; a shelf has them as numbers, 0 for none."""
-
 Row = tuple[Any, ...]
 """A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, LABELS, the
 end of its text, terms and vector."""
@@ -71,6 +70,7 @@ class Shelf:
     A memory that changed gets a new row and its former row is dead, so whoever reads an older shelf is not disturbed.
     """
 
+    scope: Scope
     only_shared: bool
     stamp: Stamp
     numbers: NDArray[np.int64]
@@ -81,6 +81,7 @@ class Shelf:
     pinned: NDArray[np.bool_]
     columns: Mapping[str, Floats]
     labels: Mapping[str, NDArray[np.int64]]
+    """The names that many memories share, as numbers that are in `names`; 0 for none."""
     asks: NDArray[np.bool_]
     names: Mapping[int, str]
     alive: NDArray[np.bool_]
@@ -89,9 +90,10 @@ class Shelf:
     away: frozenset[int]
 
     @classmethod
-    def empty(cls, dimensions: int, *, only_shared: bool = False) -> "Shelf":
+    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False) -> "Shelf":
         """A shelf with nothing on it."""
         return cls(
+            scope=scope,
             only_shared=only_shared,
             stamp=Stamp(0, 0, 0),
             numbers=np.empty(0, dtype=np.int64),
@@ -139,6 +141,7 @@ class Shelf:
         if not len(anew):
             return replace(self, stamp=stamp)
         return Shelf(
+            scope=self.scope,
             only_shared=self.only_shared,
             stamp=stamp,
             numbers=taken.column(_NUMBER),

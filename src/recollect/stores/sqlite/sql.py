@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 
+from recollect.evidence.asking import END
 from recollect.model.scope import Scope
 from recollect.stores.sqlite.rows import STATE, Row
 from recollect.stores.statements import statements
@@ -30,8 +31,18 @@ _INSIDE = (
 _BEYOND_ALL = chr(0x10FFFF)
 """What no path begins with, because it is no character."""
 
+_FRAGMENTS = {"{values}": _VALUES, "{inside}": _INSIDE, "{end}": f"substr(c.text, -{END})"}
+
+
+def _filled(text: str) -> str:
+    text = _COLUMNS.sub(_columns, text)
+    for mark, fragment in _FRAGMENTS.items():
+        text = text.replace(mark, fragment)
+    return text
+
+
 SQL: Mapping[str, str] = {
-    name: _COLUMNS.sub(_columns, text).replace("{values}", _VALUES).replace("{inside}", _INSIDE)
+    name: _filled(text)
     for name, text in statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql").items()
 }
 """Every statement by its name."""

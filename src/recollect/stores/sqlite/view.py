@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -83,28 +85,31 @@ class View:
             dates={**{name: self.column(name) for name in DATES}, "last_accessed_at": self.column("last_served_at")},
             kinds=_joined([shelf.kinds for shelf in self.shelves]),
             vectors=self._vectors,
-            labels={"session": self.sessions, "speaker": self.speakers},
+            labels={"scope": self._scopes, "session": self.sessions, "speaker": self.speakers},
         )
 
     @derived
+    def _by_scope(self) -> list[list[Shelf]]:
+        """The shelves of each scope: what memories said before they were revised lies beside the others."""
+        return [list(shelves) for _, shelves in groupby(self.shelves, attrgetter("scope"))]
+
+    @derived
+    def _scopes(self) -> Labels:
+        sizes = [sum(map(len, shelves)) for shelves in self._by_scope]
+        return Labels(np.repeat(np.arange(len(sizes)), sizes), tuple(str(one.scope) for one, *_ in self._by_scope))
+
+    @derived
     def sessions(self) -> Labels:
-        return self._labels("session")
+        """The sessions; each is of one scope, whatever others are called."""
+        return Labels.joined([_labels("session", shelves) for shelves in self._by_scope])
 
     @derived
     def speakers(self) -> Labels:
-        return self._labels("speaker")
+        return _labels("speaker", self.shelves)
 
     @derived
     def asks(self) -> NDArray[np.bool_]:
         return _joined([shelf.asks for shelf in self.shelves])
-
-    def _labels(self, name: str) -> Labels:
-        """One sort of names of all shelves, numbered anew."""
-        names = {number: known for shelf in self.shelves for number, known in shelf.names.items()}
-        numbers, codes = np.unique(_joined([shelf.labels[name] for shelf in self.shelves]), return_inverse=True)
-        there = numbers > 0
-        renumbered = np.where(there, np.cumsum(there) - 1, NONE)
-        return Labels(renumbered[codes], tuple(names[number] for number in numbers[there].tolist()))
 
     @derived
     def _lengths(self) -> Floats:
@@ -262,6 +267,15 @@ class View:
     @derived
     def pinned(self) -> Rows:
         return np.flatnonzero(_joined([shelf.pinned for shelf in self.shelves]))
+
+
+def _labels(name: str, shelves: Sequence[Shelf]) -> Labels:
+    """One sort of names of these shelves, numbered anew."""
+    names = {number: known for shelf in shelves for number, known in shelf.names.items()}
+    numbers, codes = np.unique(_joined([shelf.labels[name] for shelf in shelves]), return_inverse=True)
+    there = numbers > 0
+    renumbered = np.where(there, np.cumsum(there) - 1, NONE)
+    return Labels(renumbered[codes], tuple(names[number] for number in numbers[there].tolist()))
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

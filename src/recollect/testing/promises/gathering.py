@@ -235,6 +235,7 @@ class Evidence:
             served=1,
             revisions=4,
             words=3,
+            scope=SCOPE,
             session="monday",
             speaker="Ana",
         )
@@ -253,7 +254,7 @@ class Evidence:
     def test_what_nobody_said_of_a_memory_is_unknown(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         assert the_candidate(store.gather(a_probe()), "a") == Candidate(
-            id=MemoryId("a"), kind=Kind.OBSERVATION, created_at=NOW, served=0, revisions=1, words=1
+            id=MemoryId("a"), kind=Kind.OBSERVATION, created_at=NOW, served=0, revisions=1, words=1, scope=SCOPE
         )
 
     def test_without_a_question_there_is_no_evidence(self, store: Store, writer: Store) -> None:

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from recollect.evidence import analysis, asking, lexical, turns
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
+from recollect.model.table import NONE, Table
 from recollect.ports import Store
-from recollect.testing.builders import NOW
+from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import a_direction, a_note, a_probe, candidates, nearness, put
 from recollect.testing.promises.gathering import DAY, OTHER, TEAM, TICK, expected_shares
 
@@ -26,6 +28,12 @@ class Turns:
         return [
             a_note(id, text=text, session="s", created_at=NOW - (9 - place) * TICK)
             for place, (id, text) in enumerate(zip(ids, self.SAID, strict=True))
+        ]
+
+    def conversation_of_two_scopes(self) -> list[Memory]:
+        """The same, but every other turn was said in a session of that name in the scope above, which shares it."""
+        return [
+            one.changed(scope=TEAM, shared=True) if place % 2 else one for place, one in enumerate(self.conversation())
         ]
 
     def heard(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
@@ -106,13 +114,98 @@ class Turns:
         put(writer, *notes)
         assert self.heard(store, "ax bx") == self.expected("ax bx", notes, {"b": "a", "c": "b"})
 
-    def test_shared_turns_of_the_same_session_are_heard_together(self, store: Store, writer: Store) -> None:
+    def test_of_a_text_that_asks_near_its_end_no_word_tells_anything_also_of_one_revised_since(
+        self, store: Store, writer: Store
+    ) -> None:
+        asking_ends, telling_ends = ("?", "？ ", "?" + " " * (asking.END - 1)), ("?" + " " * asking.END, "? yes", ".")
         notes = [
-            one.changed(scope=TEAM, shared=True) if place % 2 else one for place, one in enumerate(self.conversation())
+            a_note(f"{place}", text=f"über {place} Uhr{end}") for place, end in enumerate((*asking_ends, *telling_ends))
         ]
         put(writer, *notes)
+        words = {one.id: sum(analysis.counts(one.text).values()) for one in notes}
+        told = {one.id: words[one.id] if place >= len(asking_ends) else 0 for place, one in enumerate(notes)}
+        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
+        put(writer, *(one.changed(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
+        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
+        later = candidates(store.gather(a_probe(at=NOW + DAY))).values()
+        assert [one.words for one in later] == [2] * len(notes)
+
+    def test_what_an_ancestor_shares_of_a_session_is_heard_together(self, store: Store, writer: Store) -> None:
+        notes = [one.changed(scope=TEAM, shared=True) for one in self.conversation()]
+        put(writer, *notes, a_note("x", text="noon", scope=TEAM, session="s", created_at=NOW - 20 * TICK))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
         assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+
+    def test_a_session_is_of_its_scope_and_one_of_the_same_name_that_an_ancestor_shares_is_another(
+        self, store: Store, writer: Store
+    ) -> None:
+        notes = self.conversation_of_two_scopes()
+        put(writer, *notes)
+        before = {"e": "d", "c": "e", "b": "a"}
+        for question in ("noon on Friday", "where do we meet?", "word7 pier"):
+            assert self.heard(store, question) == self.expected(question, notes, before)
+            own, shared = ("\n".join(one.text for one in notes if one.scope == whose) for whose in (SCOPE, TEAM))
+            first, second = expected_shares(question, [own, shared])
+            found = candidates(store.gather(a_probe(question, in_turns=True)))
+            assert [found[one.id].setting for one in notes] == [first, second, first, second, first]
+
+    def test_a_turn_revised_since_stays_in_the_session_of_its_own_scope(self, store: Store, writer: Store) -> None:
+        notes = self.conversation_of_two_scopes()
+        put(writer, *notes)
+        put(writer, *(one.changed(text=f"not {one.text}", updated_at=NOW + DAY, revisions=2) for one in notes[1:3]))
+        before = {"e": "d", "c": "e", "b": "a"}
+        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+
+    def test_columns_and_the_candidates_made_of_them_tell_sessions_of_one_name_apart_by_scope(
+        self, store: Store, writer: Store
+    ) -> None:
+        below = Scope((*SCOPE.parts, "x"))
+        said = {
+            (scope, session): f"{scope} {session}" for scope in (TEAM, SCOPE, below) for session in (None, "s", "t")
+        }
+        for (scope, session), name in said.items():
+            put(writer, *(a_note(f"{name} {n}", scope=scope, session=session, shared=True) for n in range(2)))
+        found = store.gather(a_probe(scope=below))
+        assert len(found.rows) == 2 * len(said)
+        for table in (found.table.take(found.rows), Table.of(found.candidates(found.rows.tolist()))):
+            numbers = dict(zip(table.ids, table.labels["session"].codes.tolist(), strict=True))
+            for (_, session), name in said.items():
+                one, other = (numbers[MemoryId(f"{name} {n}")] for n in range(2))
+                assert one == other
+                assert (one == NONE) == (session is None)
+            assert len(set(numbers.values()) - {NONE}) == sum(session is not None for _, session in said)
+            assert table.labels["session"].tolist() == [one.session for one in table.candidates(range(len(table)))]
+        assert {one.id.rsplit(" ", 2)[0] == str(one.scope) for one in candidates(found).values()} == {True}
+
+    @pytest.mark.parametrize("names", [("1", "2"), ("0", "None"), ("null", "-1"), ("s", "S")], ids=ascii)
+    def test_sessions_may_have_any_two_names_and_none_is_taken_for_the_other_or_for_none(
+        self, names: tuple[str, str], store: Store, writer: Store
+    ) -> None:
+        one, other = names
+        sessions = [one, None, other, one, other, None, None]
+        notes = [
+            a_note(f"{place}", text=f"at noon {place}", session=session, created_at=NOW - (9 - place) * TICK)
+            for place, session in enumerate(sessions)
+        ]
+        put(writer, *notes)
+        assert self.heard(store, "noon 0 4") == self.expected("noon 0 4", notes, {"3": "0", "4": "2"})
+        found = candidates(store.gather(a_probe("noon 0 4", in_turns=True)))
+        assert [found[note.id].session for note in notes] == sessions
+        texts = [" ".join(notes[place].text for place in places) for places in ((0, 3), (2, 4), (1,), (5,), (6,))]
+        first, second, *alone = expected_shares("noon 0 4", texts)
+        expected = [first, alone[0], second, first, second, *alone[1:]]
+        assert [found[note.id].setting for note in notes] == expected
+
+    def test_a_scope_and_a_session_that_read_the_same_together_are_told_apart(
+        self, store: Store, writer: Store
+    ) -> None:
+        names = {SCOPE: "s", TEAM: f"{SCOPE.parts[1]}/s"}
+        notes = [
+            a_note(f"{place}", scope=scope, shared=True, session=names[scope], created_at=NOW - (9 - place) * TICK)
+            for place, scope in enumerate((SCOPE, TEAM, SCOPE, TEAM))
+        ]
+        put(writer, *notes)
+        assert self.heard(store, "what 0 says") == self.expected("what 0 says", notes, {"2": "0", "3": "1"})
 
     def test_similarities_in_columns_are_no_farther_off_with_what_is_lent(self, store: Store, writer: Store) -> None:
         notes = [a_note(f"{number:03}", session=f"{number % 7}") for number in range(200)]
