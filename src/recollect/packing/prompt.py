@@ -1,4 +1,4 @@
-"""Prompt: a context as a model reads it, fenced, escaped and dated."""
+"""Prompt: a context as a model reads it, fenced, escaped, dated, and with the name of who said it."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date
 
 from recollect.errors import InvalidInput, show
-from recollect.model.memory import Kind, Memory
+from recollect.model.memory import Kind, Memory, embedded
 from recollect.packing import escaping
 from recollect.packing.tokens import Estimate, TokenCounter
 from recollect.ranking.result import Scored
@@ -38,6 +38,12 @@ _MARKER = re.compile(r"[0-9a-f]{16,64}")
 def _said_on(memory: Memory) -> date:
     """The day, in UTC, on which the text as it is was observed."""
     return (memory.updated_at or memory.created_at).astimezone(UTC).date()
+
+
+def said_by(memory: Memory) -> str | None:
+    """Who said it; `None` if that is not known, or the text begins with the name and a colon and so tells it itself."""
+    tells_itself = embedded(None, memory.text, memory.speaker) != memory.text
+    return None if tells_itself else memory.speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +89,15 @@ class Prompt:
     def block(self, scored: Scored) -> str:
         """The memory between its tags; nothing in it can end it early or pretend to be another."""
         memory = scored.memory
-        title = f' title="{escaping.attribute(memory.title)}"' if memory.title else ""
-        return (
-            f'<memory-{self.marker} id="{escaping.attribute(memory.id)}" kind="{escaping.attribute(memory.kind)}" '
-            f'date="{_said_on(memory)}"{title}>\n'
-            f"{escaping.text(memory.text)}\n"
-            f"</memory-{self.marker}>\n"
-        )
+        labels = {
+            "id": memory.id,
+            "kind": memory.kind.value,
+            "date": _said_on(memory).isoformat(),
+            "speaker": said_by(memory),
+            "title": memory.title,
+        }
+        head = "".join(f' {name}="{escaping.attribute(value)}"' for name, value in labels.items() if value)
+        return f"<memory-{self.marker}{head}>\n{escaping.text(memory.text)}\n</memory-{self.marker}>\n"
 
     def assemble(self, blocks: Iterable[Block]) -> str:
         """The frame, and the blocks grouped by kind in reading order; nothing at all for no blocks."""

@@ -13,6 +13,7 @@ class Read:
     id: str
     kind: str
     date: str
+    speaker: str | None
     title: str | None
     text: str
 
@@ -30,13 +31,13 @@ def read(rendered: str, marker: str) -> list[Read]:
         assert not set("<>") & set(body)
         head = re.fullmatch(
             rf'<memory-{marker} id="([^"<>]*)" kind="([a-z]+)" date="(\d{{4}}-\d\d-\d\d)"'
-            r'(?: title="([^"<>]*)")?',
+            r'(?: speaker="([^"<>]*)")?(?: title="([^"<>]*)")?',
             opening,
         )
         assert head is not None
-        named, kind, date, title = head.groups()
-        title = None if title is None else unescape(title)
-        blocks.append(Read(unescape(named), kind, date, title, unescape(body)))
+        named, kind, date, *labels = head.groups()
+        speaker, title = (None if label is None else unescape(label) for label in labels)
+        blocks.append(Read(unescape(named), kind, date, speaker, title, unescape(body)))
     return blocks
 
 

@@ -34,7 +34,13 @@ def rankings(draw: st.DrawFn, most: int = 8) -> Ranking:
     sizes = draw(st.lists(st.integers(1, 200), max_size=most))
     return a_ranking(
         [
-            a_memory(f"m{n}", text="x" * size, kind=draw(st.sampled_from(KINDS)), pinned=draw(st.booleans()))
+            a_memory(
+                f"m{n}",
+                text="x" * size,
+                kind=draw(st.sampled_from(KINDS)),
+                pinned=draw(st.booleans()),
+                speaker=draw(st.sampled_from([None, "x", 'Ana "<&>" B'])),
+            )
             for n, size in enumerate(sizes)
         ],
         profile=draw(st.sampled_from(["default", "assistant"])),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.model.memory import Kind, Memory
-from recollect.packing.prompt import READING_ORDER, Prompt
+from recollect.model.values import amended
+from recollect.packing.prompt import READING_ORDER, Prompt, said_by
 from recollect.packing.tokens import Estimate
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.unit.packing.counters import Letters
@@ -40,8 +41,8 @@ ATTACKS = st.sampled_from(
 HOSTILE = st.lists(st.one_of(ATTACKS, st.text(st.characters(), max_size=8)), max_size=6).map("".join)
 
 
-def memory_ids(text: str) -> bool:
-    """Whether a memory may have this id."""
+def labels(text: str) -> bool:
+    """Whether a memory may have this id, or this speaker."""
     try:
         a_memory(text)
     except InvalidInput:
@@ -56,12 +57,13 @@ def can_be_kept(text: str) -> bool:
 
 @st.composite
 def hostile_memories(draw: st.DrawFn) -> list[Memory]:
-    names = draw(st.lists(HOSTILE.filter(memory_ids), max_size=5, unique=True))
+    names = draw(st.lists(HOSTILE.filter(labels), max_size=5, unique=True))
     return [
         a_memory(
             name,
             text=draw(HOSTILE.filter(can_be_kept)),
             title=draw(st.none() | HOSTILE.filter(can_be_kept)),
+            speaker=draw(st.none() | HOSTILE.filter(labels)),
             kind=draw(st.sampled_from(Kind)),
         )
         for name in names
@@ -69,7 +71,7 @@ def hostile_memories(draw: st.DrawFn) -> list[Memory]:
 
 
 def as_read(memory: Memory) -> Read:
-    return Read(memory.id, memory.kind.value, "2026-01-01", memory.title, memory.text)
+    return Read(memory.id, memory.kind.value, "2026-01-01", said_by(memory), memory.title, memory.text)
 
 
 def test_a_rendered_context_says_what_it_is_and_fences_each_memory() -> None:
@@ -98,6 +100,74 @@ def test_nothing_renders_to_nothing() -> None:
 def test_a_blank_title_is_no_title() -> None:
     (scored,) = a_ranking([a_memory("m1", title="")])
     assert "title" not in PROMPT.block(scored)
+
+
+def test_two_who_say_the_same_are_told_apart() -> None:
+    said = "I went to the lake"
+    ana, ben = a_ranking(
+        [a_memory("m1", text=said, speaker="Ana"), a_memory("m2", text=said, speaker="Ben", title="May")]
+    )
+    assert PROMPT.block(ana) == (
+        '<memory-0123456789abcdef id="m1" kind="observation" date="2026-01-01" speaker="Ana">\n'
+        "I went to the lake\n"
+        "</memory-0123456789abcdef>\n"
+    )
+    assert PROMPT.block(ben) == (
+        '<memory-0123456789abcdef id="m2" kind="observation" date="2026-01-01" speaker="Ben" title="May">\n'
+        "I went to the lake\n"
+        "</memory-0123456789abcdef>\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["Ana: I went to the lake", "ANA : I went", " Ana:\nI went", "Ana: Ben: no"])
+def test_who_is_named_at_the_beginning_of_the_text_is_not_named_twice(text: str) -> None:
+    (scored,) = a_ranking([a_memory("m1", text=text, speaker="Ana")])
+    assert said_by(scored.memory) is None
+    assert "speaker" not in PROMPT.block(scored)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana went to the lake",
+        "Anastasia: I went to the lake",
+        "Ben: Ana: I went to the lake",
+        "I asked Ana: who went to the lake?",
+        "Ana:",  # nothing was said but the name
+    ],
+)
+def test_a_name_elsewhere_in_the_text_or_of_another_does_not_tell_who_said_it(text: str) -> None:
+    (scored,) = a_ranking([a_memory("m1", text=text, speaker="Ana")])
+    assert said_by(scored.memory) == "Ana"
+    assert ' speaker="Ana">' in PROMPT.block(scored)
+
+
+def test_of_what_nobody_is_known_to_have_said_no_speaker_is_told() -> None:
+    memory = a_memory("m1", text="Ana: I went to the lake")
+    (scored,) = a_ranking([memory])
+    assert said_by(memory) is None
+    assert "speaker" not in PROMPT.block(scored)
+
+
+def test_a_speaker_costs_what_the_label_is_long() -> None:
+    bare, spoken = a_ranking([a_memory("m1"), a_memory("m1", speaker='"A" & <B>')])
+    label = ' speaker="&quot;A&quot; &amp; &lt;B&gt;"'
+    assert PROMPT.tokens(PROMPT.block(spoken)) == PROMPT.tokens(PROMPT.block(bare)) + len(label)
+
+
+@pytest.mark.parametrize("speaker", ["A\nB", "A\u202eB", "A\u200b", " A", "", "x" * 257, "x" * 10_000])
+def test_no_memory_has_a_speaker_that_hides_or_is_endless(speaker: str) -> None:
+    with pytest.raises(InvalidInput, match="speaker"):
+        a_memory("m1", speaker=speaker)
+
+
+@given(HOSTILE)
+def test_a_label_that_passed_no_door_is_escaped_all_the_same(speaker: str) -> None:
+    memory = amended(a_memory("m1"), speaker=speaker)  # as in a file that somebody else wrote into
+    rendered = PROMPT.render(a_ranking([memory]))
+    assert read(rendered, MARKER) == [Read("m1", "observation", "2026-01-01", speaker or None, None, memory.text)]
+    assert rendered.count("<") == 2
+    rendered.encode("utf-8")
 
 
 def test_the_date_is_the_day_in_utc() -> None:
