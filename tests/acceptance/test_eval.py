@@ -1,6 +1,7 @@
 """`recollect eval`: a folder of judgements in, figures, a comparison and a page out."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,10 +10,12 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from click.testing import CliRunner
 
+from recollect.cli.main import cli
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 
-from .shell import Shell
+from .shell import ENVIRONMENT, Shell
 
 HOSTILE = "<script>alert('&\"')</script>\u202e\x1b[31m"
 
@@ -194,11 +197,55 @@ def test_someone_at_a_terminal_sees_how_far_it_is_and_a_script_does_not(shell: S
     seen = shell.terminal("eval", str(folder))
     assert "loading" in seen
     assert "asking default" in seen
-    assert shell.process("eval", str(folder), "--json").stderr == ""
+    assert shell.process("eval", str(folder), "--json", "--store", ":memory:").stderr == ""
 
 
 def test_some_queries_are_enough_for_a_first_look(shell: Shell, folder: Path) -> None:
     assert shell.json("eval", str(folder), "--limit-queries", "3")["queries"] == 3
+
+
+def test_what_a_query_cannot_see_is_told_in_lines_on_the_page_and_as_json(shell: Shell, tmp_path: Path) -> None:
+    memories = [a_memory("m"), a_memory("bens", "Ben likes the aisle", scope="acme/ben")]
+    queries = [a_query("q"), a_query("lost", scope="other/zoe")]
+    folder = write_folder(tmp_path / "f", memories, queries, [("q", "m", 1), ("q", "bens", 1), ("lost", "m", 1)])
+    notes = (
+        "2 judged memories out of the query's sight: counted as not found",
+        "1 query with no memory in sight: counted as finding nothing",
+    )
+    shown, page = shell("eval", str(folder)).stdout, " ".join(parsed(page_of(shell, folder)).itertext())
+    for note in notes:
+        assert f"{note}\n" in shown
+        assert note in page
+    found = shell.json("eval", str(folder))
+    assert (found["outside"], found["blind"], found["recall@5"]) == (2, 1, (1 / 2 + 0) / 2)
+
+
+def test_three_twins_take_one_place(shell: Shell, tmp_path: Path) -> None:
+    memories = [*(a_memory(f"seat{number}") for number in range(3)), a_memory("fish", "the sea is deep")]
+    qrels = [("q", f"seat{number}", 1 + number) for number in range(3)]
+    folder = write_folder(tmp_path / "f", memories, [a_query("q", "Ana prefers window seats")], qrels)
+    found = shell.json("eval", str(folder), "--k", "1", "--profile", "salience")
+    assert (found["recall@1"], found["ndcg@1"], found["mrr"], found["merged"]) == (1.0, 1.0, 1.0, 2)
+
+
+def test_a_store_that_is_named_before_the_command_is_said_to_be_of_no_use(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    told = f"--db is not used here: --store {shell.store} would keep the memories of DIR there\n"
+    assert shell("eval", str(folder)).stderr == told
+    assert shell("eval", str(folder), "--store", str(tmp_path / "kept.db")).stderr == ""
+    alone = CliRunner().invoke(cli, ["eval", str(folder)], env={**ENVIRONMENT, "RECOLLECT_DB": str(shell.store)})
+    assert (alone.exit_code, alone.stderr) == (0, "")
+    assert not shell.store.exists()
+
+
+def test_files_that_never_end_are_refused_and_a_missing_folder_is_named(shell: Shell, folder: Path) -> None:
+    (folder / "queries.jsonl").unlink()
+    os.mkfifo(folder / "queries.jsonl")
+    told = shell("eval", str(folder), code=2).stderr
+    assert f"'{folder}/queries.jsonl' is no ordinary file; put one there" in told
+    holds = "a folder of judgements has memories.jsonl, queries.jsonl and qrels.tsv"
+    assert f"there is no folder '{folder}/no'; {holds}" in shell("eval", str(folder / "no"), code=2).stderr
 
 
 @pytest.fixture

@@ -274,9 +274,16 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
     records = [{"id": "a", "similarity": 0.9}, {"id": "b", "similarity": 0.1}]
     answer = rank(records, "--why", "b")
     value = 0.4 * 0.1 / 0.85
-    assert answer["fate"] == {"step": "gate", "signal": "relevance", "value": pytest.approx(value), "at_least": 0.05}
+    assert answer["fate"] == {
+        "step": "gate",
+        "signal": "relevance",
+        "value": pytest.approx(value),
+        "at_least": 0.05,
+        "or": {"dated": 0.9},
+    }
     needed = {"signal": "relevance", "value": pytest.approx(value), "needed": 0.05, "means": None}
-    assert answer["changes"] == [needed]
+    of_the_day = {"signal": "dated", "value": None, "needed": 0.9, "means": "at most 1 day from a day that is named"}
+    assert answer["changes"] == [needed, of_the_day]
     assert answer["score"] == pytest.approx(0.53 * value + 0.5 * (0.03 + 0.02))
     done = recollect(
         "rank",
@@ -286,7 +293,8 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
         AT.isoformat(),
         stdin=b'{"id": "a", "similarity": 1}\n{"id": "b", "similarity": 0.1}',
     )
-    assert done.stdout.decode().splitlines()[0] == "b did not pass the gate: relevance is 0.047, and 0.05 is needed"
+    told = "b did not pass the gate: relevance is 0.047, and 0.05 is needed, or 0.9 of dated"
+    assert done.stdout.decode().splitlines()[0] == told
     assert done.stdout.decode().splitlines()[-1] == "it would have been in with relevance 0.050 instead of 0.047"
 
 

@@ -1,16 +1,21 @@
 """`recollect profiles tune`: folders in, a profile and its report out; and `check`, which holds the two together."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from recollect.ranking.profiles import TEXTS
+from recollect.ranking.parse import override
+from recollect.ranking.profiles import TEXTS, built_in
+from recollect.ranking.written import written
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 from tests.unit.evaluation.fresh import WRONG, fresh_folder
 
-from .shell import Shell
+from .shell import ENVIRONMENT, Shell
 
 
 @pytest.fixture
@@ -88,8 +93,7 @@ def test_a_changed_copy_of_a_built_in_profile_needs_a_name_of_its_own(shell: She
     copy = tmp_path / "default.toml"
     copy.write_text(text, encoding="utf-8")
     shell("profiles", "check", str(copy))
-    changed = re.sub(r"^relevance = [\d.]+$", "relevance = 0.5", text, flags=re.MULTILINE)
-    assert changed != text
+    changed = written(override(built_in("default"), {"min_score": 0.1}))
     copy.write_text(changed, encoding="utf-8")
     refused = shell("profiles", "check", str(copy), code=2).stderr
     assert "other numbers" in refused
@@ -123,7 +127,8 @@ def test_without_a_name_it_is_the_old_one_with_the_new_version_in_the_present_fo
     said = shell("profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3")
     assert sorted(one.name for one in place.iterdir()) == ["wrong-2.report.json", "wrong-2.toml"]
     assert "held out by scope, in 4 folds" in said.stdout
-    assert said.stderr == "written to wrong-2.toml, with wrong-2.report.json beside it\n"
+    told = "--db is not used here: --store FOLDER would keep the memories of each DIR in a file there\n"
+    assert said.stderr == f"{told}written to wrong-2.toml, with wrong-2.report.json beside it\n"
 
 
 def test_a_store_that_is_kept_is_found_again_and_gives_the_same(
@@ -134,6 +139,63 @@ def test_a_store_that_is_kept_is_found_again_and_gives_the_same(
     runs = [shell.json(*called, "--out", str(tmp_path / "better.toml")) for _ in range(2)]
     assert [{**run, "made_at": ""} for run in runs] == [{**runs[0], "made_at": ""}] * 2
     assert [one.name for one in kept.glob("*.db")] == [f"notes-{runs[0]['folders'][0]['digest'][:12]}.db"]
+
+
+def test_a_store_in_memory_is_none_that_is_kept(
+    shell: Shell, folder: Path, wrong: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "here"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    shell("profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3", "--store", ":memory:")
+    assert sorted(one.name for one in place.iterdir()) == ["wrong-2.report.json", "wrong-2.toml"]
+
+
+DYING = """
+import os, sys
+from recollect.cli.main import main
+left = int(sys.argv.pop(1))
+
+def watch(event, arguments):
+    global left
+    if event in ("os.link", "os.rename") and str(arguments[1]).endswith((".toml", ".report.json")):
+        left -= 1
+        if left == 0:
+            os._exit(9)
+
+sys.addaudithook(watch)
+main()
+"""
+"""The command line, ending at once when a file is to be given its name for the so-many-th time."""
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize(("death", "left"), [(1, []), (2, ["new.report.json"]), (3, ["new.report.json", "new.toml"])])
+def test_a_run_that_is_cut_short_leaves_no_profile_without_its_report(
+    death: int, left: list[str], forced: bool, shell: Shell, folder: Path, wrong: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    called = ["profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3", "--out", str(place / "new.toml")]
+    command = [sys.executable, "-c", DYING, str(death), *called, *(["--force"] if forced else [])]
+    ended = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True)
+    assert ended.returncode == (9 if death < 3 else 0), ended.stderr
+    assert sorted(one.name for one in place.iterdir() if one.is_file()) == left
+    if death == 3:
+        shell("profiles", "check", str(place / "new.toml"))
+
+
+def test_a_profile_that_kept_its_name_while_its_report_was_replaced_is_refused(
+    shell: Shell, better: Path, folder: Path, wrong: Path
+) -> None:
+    before = better.read_text(encoding="utf-8")
+    replaced(wrong, 'half_life = "30d"', 'half_life = "31d"')
+    called = ["profiles", "tune", str(folder), "--profile", str(wrong), "--k", "3", "--out", str(better), "--force"]
+    command = [sys.executable, "-c", DYING, "2", *called]
+    ended = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True)
+    assert ended.returncode == 9, ended.stderr
+    assert better.read_text(encoding="utf-8") == before
+    assert "its numbers are not those" in shell("profiles", "check", str(better), code=2).stderr
 
 
 def test_what_is_no_better_is_told_and_not_written(shell: Shell, better: Path, folder: Path, tmp_path: Path) -> None:
@@ -170,7 +232,27 @@ def test_what_suits_some_and_hurts_others_is_written_by_force_alone(shell: Shell
     assert "; --force writes it all the same" in refused.stderr
     assert not out.exists()
     assert shell.json(*called, "--force")["carries_over"] is False
+    told = shell("profiles", "check", str(out), code=2).stderr
+    assert "its numbers are no better where they were not fitted (carries_over is false)" in told
+    replaced(out, 'report = "better.report.json"\n', "")
     shell("profiles", "check", str(out))
+
+
+def test_a_report_with_only_a_fingerprint_or_with_a_key_twice_is_refused(shell: Shell, better: Path) -> None:
+    report = better.with_name("better.report.json")
+    whole = report.read_text(encoding="utf-8")
+    report.write_text(json.dumps({"fingerprint": json.loads(whole)["fingerprint"]}), encoding="utf-8")
+    assert "tells nothing of its folders; tune it again" in shell("profiles", "check", str(better), code=2).stderr
+    report.write_text(whole.replace('"k": 3', '"k": 3, "k": 9'), encoding="utf-8")
+    assert "field 'k': is there twice in one object" in shell("profiles", "check", str(better), code=2).stderr
+    report.write_text(whole, encoding="utf-8")
+    shell("profiles", "check", str(better))
+
+
+def test_folds_that_do_not_agree_are_warned_of(shell: Shell, wrong: Path, tmp_path: Path) -> None:
+    folder, out = torn(tmp_path / "torn"), tmp_path / "better.toml"
+    called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4", "--force")
+    assert re.search(r"^the folds do not agree on .*recency \(0\.\d+ to 0\.\d+\)", shell(*called).stdout, re.MULTILINE)
 
 
 def test_what_is_there_is_not_replaced_unless_that_is_wished(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,16 @@ def test_a_day_that_is_named_counts_by_how_far_it_is(question: str, days: int) -
         assert found["dated"] == 2.0 ** (-days / 7.0)
 
 
+def test_a_question_that_names_a_time_finds_what_is_of_that_time_whatever_it_is_about() -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        said(engine, ("Ana", "Rosa moved to Porto"), begun=datetime(2025, 3, 12, tzinfo=UTC))
+        said(engine, ("Ana", "the boiler was mended"), session="t", begun=datetime(2025, 4, 28, tzinfo=UTC))
+        asked = engine.search("What happened in March?", scope=SCOPE, as_of=datetime(2025, 6, 1, tzinfo=UTC))
+        assert [one.memory.text for one in asked] == ["Rosa moved to Porto"]
+        assert asked.excluded == {"gate:relevance": 1}
+        assert "dated 1.000 × 0.155 (of the time that is named)" in str(asked[0].explanation)
+
+
 def test_who_and_when_are_read_from_the_question_also_where_memories_are_heard_alone() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         said(engine, ("Ana", "boats in the harbour"), ("Ben", "boats at sea"), begun=datetime(2025, 5, 8, tzinfo=UTC))
@@ -159,3 +170,16 @@ def test_another_model_and_another_store_embed_the_same_of_a_memory(tmp_path: Pa
         assert similarity(engine, id, "open") == nearness("it is open", "open", 128)
         known = engine.memories(scope=SCOPE)
         assert [one.text for one in known] == ["Ana: it is open"]
+
+
+def test_a_context_tells_who_said_what_so_that_an_i_has_a_name() -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        said(
+            engine, ("Ana", "I went to the lake"), ("Ben", "I went to the lake too"), ("Ben", "Ben: the lake was cold")
+        )
+        text = engine.recall("Who went to the lake?", scope=SCOPE).text
+    lines = text.splitlines()
+    heads = {body: head for head, body in pairwise(lines) if head.startswith("<memory-")}
+    assert heads["I went to the lake"].endswith(' date="2025-05-01" speaker="Ana">')
+    assert heads["I went to the lake too"].endswith(' date="2025-05-01" speaker="Ben">')
+    assert heads["Ben: the lake was cold"].endswith(' date="2025-05-01">')

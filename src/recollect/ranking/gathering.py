@@ -151,7 +151,8 @@ def _thread(signal: Thread, columns: Columns, relevance: Relevance, rows: Rows) 
             return None
         newer = others[place] + inside[place]
         what = "" if sessions[place] == NONE else "its session is "
-        return f"{what}{share[place]:.0%} as relevant as the best; {newer:.1f} such are newer"
+        since = f"{newer:.1f} such since" if newer >= 0.05 else "nothing relevant since"
+        return f"{what}{share[place]:.0%} as relevant as the best; {since}"
 
     return SetColumn(values, note)
 

@@ -4,7 +4,8 @@ import hashlib
 import json
 from typing import Any
 
-from recollect.errors import ProfileError, show
+from recollect.errors import FieldError, ProfileError, show
+from recollect.ranking.lines import read_object
 from recollect.ranking.parse import describe
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILT_IN
@@ -14,6 +15,12 @@ SAID = ("about", "version", "report")
 
 FINGERPRINT = "fingerprint"
 """The key of a report that says which profile it tells of."""
+
+CARRIES_OVER = "carries_over"
+"""The key of a report that says whether the numbers did good where they were not fitted."""
+
+FOLDERS, FIGURES, FOLDS, NUMBERS = "folders", "figures", "folds", "numbers"
+"""The keys of a report whose lists tell what was measured, and on what; none is empty."""
 
 
 def fingerprint(profile: Profile) -> str:
@@ -44,22 +51,36 @@ def refuse_unmeasured(profile: Profile, report: str | None) -> None:
 
 
 def _refuse_other_numbers(profile: Profile, report: str) -> None:
-    measured = _read(profile, report).get(FINGERPRINT)
+    found, its_report = _read(profile, report), f"its report {show(profile.report)}"
+    measured = found.get(FINGERPRINT)
     if not isinstance(measured, str):
-        raise _refused(profile, f"its report {show(profile.report)} has no {FINGERPRINT}; {REMEDY}")
+        raise _refused(profile, f"{its_report} has no {FINGERPRINT}; {REMEDY}")
     if measured != fingerprint(profile):
-        told = f"its numbers are not those that its report {show(profile.report)} tells of"
-        raise _refused(profile, f"{told}; {REMEDY}")
+        raise _refused(profile, f"its numbers are not those that {its_report} tells of; {REMEDY}")
+    _refuse_untold(profile, found)
+
+
+def _refuse_untold(profile: Profile, report: dict[str, Any]) -> None:
+    """Refuse a report that leaves out what was measured, or says that the numbers are no better."""
+    its_report = f"its report {show(profile.report)}"
+    for name in (FOLDERS, FIGURES, FOLDS, NUMBERS):
+        told = report.get(name)
+        if not isinstance(told, list) or not told or not all(isinstance(one, dict) for one in told):
+            raise _refused(profile, f"{its_report} tells nothing of its {name}; {REMEDY}")
+    carries_over = report.get(CARRIES_OVER)
+    if not isinstance(carries_over, bool):
+        raise _refused(profile, f"{its_report} does not say whether it {CARRIES_OVER}; {REMEDY}")
+    if not carries_over:
+        told = f"{its_report} says that its numbers are no better where they were not fitted"
+        raise _refused(profile, f"{told} ({CARRIES_OVER} is false); {REMEDY}")
 
 
 def _read(profile: Profile, report: str) -> dict[str, Any]:
+    """The report as it is written; refused if it is no JSON object, or says anything twice."""
     try:
-        found = json.loads(report)
-    except (ValueError, RecursionError) as error:
-        raise _refused(profile, f"its report {show(profile.report)} is not JSON: {error}; {REMEDY}") from error
-    if not isinstance(found, dict):
-        raise _refused(profile, f"its report {show(profile.report)} is no JSON object; {REMEDY}")
-    return found
+        return read_object(report)
+    except FieldError as error:
+        raise _refused(profile, f"its report {show(profile.report)} cannot be read: {error}; {REMEDY}") from error
 
 
 REMEDY = "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"

@@ -34,6 +34,7 @@ UNITS = {
 DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(UNITS)})")
 Choice = TypeVar("Choice", bound=StrEnum)
 KEYS = ("about", "version", "report", "question", "hearing", "min_score", "max_items", "terms", "factors", "gates")
+GATE_KEYS = ("at_least", "or")
 
 
 def parse(text: str, *, name: str) -> Profile:
@@ -84,7 +85,7 @@ def describe(profile: Profile) -> dict[str, Any]:
         document["max_items"] = profile.max_items
     document["terms"] = {t.signal.name: _describe_use(t, weight=t.weight) for t in profile.terms}
     document["factors"] = {f.signal.name: _describe_use(f, floor=f.floor) for f in profile.factors}
-    document["gates"] = {gate.signal.name: gate.at_least for gate in profile.gates}
+    document["gates"] = {gate.signal.name: _describe_gate(gate) for gate in profile.gates}
     return document
 
 
@@ -132,11 +133,23 @@ def _use(key: str, value: object, where: str, own: Collection[str]) -> tuple[Sig
 
 
 def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
+    if not isinstance(value, Mapping):
+        return _way(key, value, uses, f"gates.{spelled(key)}")
+    where = f"gates.{spelled(key)}"
+    _known(value, GATE_KEYS, f"key of {where}")
+    if "at_least" not in value:
+        raise ProfileError(f"{where} has no at_least")
+    others = _as_table(value.get("or", {}), f"{where}.or")
+    otherwise = [_way(other, least, uses, f"{where}.or.{spelled(other)}") for other, least in others.items()]
+    return replace(_way(key, value["at_least"], uses, where), otherwise=tuple(otherwise))
+
+
+def _way(key: str, value: object, uses: Mapping[str, Term | Factor], where: str) -> Gate:
     _known([key], REGISTRY, "signal")
-    signal = uses[key].signal if key in uses else _signal(key, {}, f"gates.{key}")
+    signal = uses[key].signal if key in uses else _signal(key, {}, where)
     if isinstance(signal, SetSignal):
-        raise ProfileError(f"gates.{key}: it looks at those that passed the gates, so it cannot be one")
-    return Gate(signal, _number(value, f"gates.{key}"))
+        raise ProfileError(f"{where}: it looks at those that passed the gates, so it cannot be one")
+    return Gate(signal, _number(value, where))
 
 
 def _signal(key: str, options: Document, where: str, own: Collection[str] = ()) -> Signal | SetSignal:
@@ -170,6 +183,12 @@ def _describe_use(use: Term | Factor, **own: float) -> dict[str, Any]:
         if _is_option(hint) and value is not None:
             described[name] = _describe_option(value)
     return described
+
+
+def _describe_gate(gate: Gate) -> object:
+    if not gate.otherwise:
+        return gate.at_least
+    return {"at_least": gate.at_least, "or": {way.signal.name: way.at_least for way in gate.otherwise}}
 
 
 def _describe_option(value: object) -> object:

@@ -62,13 +62,23 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a candidate needs before it is scored: the evidence, and at least this much of it."""
+    """What a candidate needs before it is scored: the evidence, and at least this much of it; or enough of another."""
 
     signal: Signal
     at_least: float
+    otherwise: tuple["Gate", ...] = ()
+    """What opens it as well, each by itself."""
 
     def __post_init__(self) -> None:
         _share(f"the gate {self.signal.name}", self.at_least)
+        names = [way.signal.name for way in self.ways]
+        if len(set(names)) < len(names) or any(way.otherwise for way in self.otherwise):
+            raise ProfileError(f"the gate {self.signal.name} is opened by {names}; give each signal once, and no more")
+
+    @property
+    def ways(self) -> tuple["Gate", ...]:
+        """All that open it: its own signal first."""
+        return (self, *self.otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +151,7 @@ class Profile:
 
     def _check_question(self) -> None:
         weighty = {term.signal.name for term in self.terms if term.weight > 0.0}
-        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self.gates)
+        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self._ways)
         reads = EVIDENCE & {*weighty, *(use.signal.name for use in shaping)}
         if self.question is Question.NEEDED and not reads:
             raise ProfileError("it needs a question, but no signal of it reads what a question brings")
@@ -154,7 +164,7 @@ class Profile:
         if len(set(names)) < len(names):
             raise ProfileError("two gates ask for the same signal; the higher one is enough")
         heard = {use.signal.name: use.signal for use in self.uses}
-        for gate in self.gates:
+        for gate in self._ways:
             name = gate.signal.name
             if name not in heard and gate.signal != _plain(gate.signal):
                 raise ProfileError(f"the gate {name} has options of its own; give them to a term {name}")
@@ -170,7 +180,12 @@ class Profile:
     def pointwise(self) -> tuple[Signal, ...]:
         """The signals that look at one candidate, the gates' among them."""
         scoring = [use.signal for use in self.uses if not isinstance(use.signal, SetSignal)]
-        return (*scoring, *(gate.signal for gate in self.gates))
+        return (*scoring, *(gate.signal for gate in self._ways))
+
+    @property
+    def _ways(self) -> tuple[Gate, ...]:
+        """All that open any gate."""
+        return tuple(way for gate in self.gates for way in gate.ways)
 
     @property
     def relevance(self) -> Relevance:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
+from recollect.model.wording import counted, shortened
 from recollect.ranking.fusion import Fusion
 
 DAY = timedelta(days=1)
@@ -58,7 +59,22 @@ class Stated:
 
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
         value = self(candidate, at)
-        return None if value is None or value >= 0.0 else f"{value:g} counts as 0"
+        if value is None:
+            return None
+        return f"{value:g} counts as 0" if value < 0.0 else _in_words(self.field, value, candidate.speaker)
+
+
+def _in_words(field: str, value: float, speaker: str | None) -> str | None:
+    """What a number stands for, where that is not its name."""
+    match field:
+        case "days_off":
+            return f"{value:.3g} days off the time that is named" if value > 0.0 else "of the time that is named"
+        case "words":
+            return counted(int(value), "telling word")
+        case "addressed" if speaker is not None and value in {0.0, 1.0}:
+            return f"said by {shortened(speaker)}, {'whom it is about' if value == 1.0 else 'and it is about others'}"
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,9 +72,9 @@ def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | 
 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
-    """Whether the candidate has the evidence the gate asks for, and enough of it."""
-    value = read(gate.signal, candidate, at)
-    return value is not None and value >= gate.at_least
+    """Whether the candidate has any of the evidence that opens the gate, and enough of it."""
+    heard = [(read(way.signal, candidate, at), way.at_least) for way in gate.ways]
+    return any(value is not None and value >= at_least for value, at_least in heard)
 
 
 def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Mapping[MemoryId, SetEvidence]:

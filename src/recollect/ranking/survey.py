@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.model.table import Floats, Rows, Table
@@ -16,7 +17,7 @@ from recollect.ranking import scorer
 from recollect.ranking.columns import Columns, Fetch
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.gathering import SetColumns, every_row, evidence, gather_sets
-from recollect.ranking.profile import Profile
+from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.set_signals import SetSignal
 
 
@@ -112,19 +113,24 @@ def _looked_at(rows: Rows | None, table: Table) -> Rows | None:
 
 
 def _through_gates(columns: Columns, profile: Profile, shut: Counter[str]) -> Columns:
-    """Those that pass every gate; the ones too close to tell are asked of the oracle."""
+    """Those that pass every gate."""
     for gate in profile.gates:
-        value = columns.values(gate.signal)
-        passes = value >= gate.at_least
-        slack = columns.slack(gate.signal)
-        if slack > 0.0:
-            close = np.flatnonzero(np.abs(value - gate.at_least) <= slack)
-            passes[close] = columns.settled(gate.signal, close) >= gate.at_least
-        kept = np.flatnonzero(passes)
+        kept = np.flatnonzero(np.logical_or.reduce([_enough(columns, way) for way in gate.ways]))
         if len(kept) < len(columns):
             shut[f"gate:{gate.signal.name}"] = len(columns) - len(kept)
             columns = columns.within(kept)
     return columns
+
+
+def _enough(columns: Columns, way: Gate) -> NDArray[np.bool_]:
+    """Whether each has enough of what opens a gate; the ones too close to tell are asked of the oracle."""
+    value = columns.values(way.signal)
+    passes: NDArray[np.bool_] = value >= way.at_least
+    slack = columns.slack(way.signal)
+    if slack > 0.0:
+        close = np.flatnonzero(np.abs(value - way.at_least) <= slack)
+        passes[close] = columns.settled(way.signal, close) >= way.at_least
+    return passes
 
 
 def _refuse_missing(seen: Survey) -> None:

@@ -1,8 +1,8 @@
 """Why a candidate stands where it does, and the smallest change that would have put it in."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -19,7 +19,7 @@ from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.quantities import Age, Priority
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Signal, read
+from recollect.ranking.signals import Addressed, Signal, read
 
 NEAR = 16
 """How many quantities are tried for one that is enough, from the one that should be."""
@@ -27,11 +27,15 @@ NEAR = 16
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """It did not pass a gate: the signal had no evidence, or too little of it."""
+    """It did not pass a gate: the signal had no evidence, or too little of it.
+
+    `otherwise` says how much of which other signals would have opened the gate as well.
+    """
 
     signal: str
     value: float | None
     at_least: float
+    otherwise: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,8 @@ def tell(
     gate = scorer.closed_gate(candidate, profile, at)
     explanation = explanation_of(standing, profile, at)
     if gate is not None:
-        fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least)
+        otherwise = {way.signal.name: way.at_least for way in gate.otherwise}
+        fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least, otherwise)
     elif place is None:
         fate = BelowMinimum(profile.min_score)
     elif limit is not None and place > limit:
@@ -223,15 +228,16 @@ def _changes(
     heard = {part.signal for part in explanation.parts if not part.assumed}
     heard |= {scale.factor for scale in explanation.scales if not scale.assumed}
     insisted = {use.signal.name for use in profile.uses if use.missing is None}
-    if insisted - heard - {gate.signal.name for gate in closed}:
-        return ()  # past the gate, the profile would still miss what it insists on
-    signals: dict[str, Signal | SetSignal] = {gate.signal.name: gate.signal for gate in profile.gates}
+    signals: dict[str, Signal | SetSignal] = {way.signal.name: way.signal for gate in closed for way in gate.ways}
     signals |= {use.signal.name: use.signal for use in profile.uses}
     changes: list[Change] = []
     for name, value in _values(explanation, closed, candidate, at).items():
-        if any(gate.signal.name != name for gate in closed):
-            continue
-        floor = max([value or 0.0, *(gate.at_least for gate in closed)])
+        if insisted - heard - {name}:
+            continue  # past the gates, the profile would still miss what it insists on
+        opening = [way.at_least for gate in closed for way in gate.ways if way.signal.name == name]
+        if len(opening) < len(closed):
+            continue  # it does not open all that are closed
+        floor = max([value or 0.0, *opening])
         least = _least(explanation, name, floor, wanted)
         needed = None if least is None else _attainable(signals[name], least)
         if needed is not None:
@@ -245,7 +251,7 @@ def _values(
     """What every signal says that a change could be made to; at a closed gate, silence is silence."""
     parts: dict[str, float | None] = {part.signal: part.value for part in explanation.parts}
     scales = {scale.factor: scale.value for scale in explanation.scales}
-    gated = {gate.signal.name: read(gate.signal, candidate, at) for gate in closed}
+    gated = {way.signal.name: read(way.signal, candidate, at) for gate in closed for way in gate.ways}
     return {**parts, **scales, **gated}
 
 
@@ -279,6 +285,8 @@ def _attainable(signal: Signal | SetSignal, value: float) -> float | None:
         levels = signal.levels
     elif isinstance(signal.quantity, Priority):
         levels = (*signal.quantity.priorities.values(), signal.quantity.otherwise)
+    elif isinstance(signal, Addressed):
+        levels = (0.0, 1.0)
     else:
         levels = None
     return value if levels is None else min((level for level in levels if level >= value), default=None)
@@ -288,6 +296,8 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
     """The value as the quantity that gives it, rounded to the side that is still enough."""
     if isinstance(signal, SetSignal):
         return signal.to_rise
+    if isinstance(signal, Addressed):
+        return "if the question named who said it"
     if isinstance(signal.quantity, Priority):
         kinds = [kind.value for kind, worth in signal.quantity.priorities.items() if worth >= value]
         return f"as {' or '.join([*kinds, *['any other kind'] * (signal.quantity.otherwise >= value)])}"
@@ -299,7 +309,7 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
         case HalfLife() | Decay():
             tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
             since = "old" if isinstance(signal.quantity, Age) else "from a day that is named"
-            return None if tenths is None else f"at most {tenths / 10.0:g} days {since}"
+            return None if tenths is None else f"at most {tenths / 10.0:g} {'day' if tenths == 10 else 'days'} {since}"
         case Saturating():
             count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
             return None if count is None else f"{counted} at least {count:d}"

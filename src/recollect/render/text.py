@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from recollect.model.usage import Usage
 from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
 from recollect.model.wording import counted, left_out, printable, shortened, spelled_out
 from recollect.packing.pack import Context, Omitted, Reason
+from recollect.packing.prompt import said_by
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
@@ -159,8 +160,9 @@ def marks(memory: Memory) -> str:
 
 
 def headline(memory: Memory) -> str:
-    """What the memory says, on one line, after its title if it has one."""
-    return printable(memory.text if memory.title is None else f"{memory.title}: {memory.text}")
+    """What the memory says, on one line, after its title if it has one and the name of who said it if that is known."""
+    spoken = _spoken(memory)
+    return printable(spoken if memory.title is None else f"{memory.title}: {spoken}")
 
 
 def quoted(memory: Memory) -> str:
@@ -186,10 +188,16 @@ def printable_lines(text: str) -> list[str]:
 def _placed(place: int, scored: Scored, paint: Paint, width: int | None) -> Iterator[str]:
     known = scored.candidate.memory
     rank, score = f"{place:>3}. ", f"{float(scored.score):.3f}"
-    said = f"  {scored.id}" if known is None else f"  {scored.id}  {printable(known.text)}"
+    said = f"  {scored.id}" if known is None else f"  {scored.id}  {printable(_spoken(known))}"
     shown = said if width is None else cut(said, max(width - len(rank) - len(score), LEAST))
     yield f"{rank}{paint(Look.SCORE, score)}{shown}"
     yield from (f"     {line}" for line in explanation(scored.explanation, paint))
+
+
+def _spoken(memory: Memory) -> str:
+    """The text, after the name of who said it, as in a transcript; once, if the text begins with the name already."""
+    speaker = said_by(memory)
+    return memory.text if speaker is None else f"{speaker}: {memory.text}"
 
 
 def _bar(value: float) -> str:
@@ -273,10 +281,11 @@ def _fate(fate: Fate, memory: Memory | None) -> str:
     match fate:
         case Barred(barrier, status):
             return f"is not recalled: {_barrier(barrier, status, memory)}"
-        case Gated(signal, None, _):
-            return f"did not pass the gate: it has no evidence for {signal}"
-        case Gated(signal, value, at_least):
-            return f"did not pass the gate: {signal} is {value:.3f}, and {at_least:g} is needed"
+        case Gated(signal, value, at_least, otherwise):
+            found = (
+                f"{signal} is {_short_of(value, at_least)}" if value is not None else f"it has no evidence for {signal}"
+            )
+            return f"did not pass the gate: {found}, and {at_least:g} is needed{_otherwise(otherwise)}"
         case BelowMinimum(min_score):
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
@@ -316,8 +325,19 @@ def _beginning(at: datetime) -> str:
     return shown.removesuffix(" 00:00:00Z")
 
 
+def _otherwise(ways: Mapping[str, float]) -> str:
+    """What else would have opened a gate."""
+    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
+
+
 def _change(change: Change) -> str:
     needed = math.ceil(change.needed * 1000.0) / 1000.0
     means = f" ({change.means})" if change.means else ""
-    now = "none at all" if change.value is None else f"{change.value:.3f}"
+    now = "none at all" if change.value is None else _short_of(change.value, needed)
     return f"{change.signal} {needed:.3f} instead of {now}{means}"
+
+
+def _short_of(value: float, needed: float) -> str:
+    """A value that was not enough, rounded, but never to what was needed."""
+    near = f"{value:.3f}"
+    return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"

@@ -253,8 +253,8 @@ def _fate(fate: Fate) -> dict[str, Any]:
     match fate:
         case Barred(barrier, status):
             return {"step": "eligibility", "barrier": barrier.value, "status": status.value}
-        case Gated(signal, value, at_least):
-            return {"step": "gate", "signal": signal, "value": value, "at_least": at_least}
+        case Gated(signal, value, at_least, otherwise):
+            return {"step": "gate", "signal": signal, "value": value, "at_least": at_least, "or": dict(otherwise)}
         case BelowMinimum(min_score):
             return {"step": "min_score", "min_score": min_score}
         case Outranked(place, limit):

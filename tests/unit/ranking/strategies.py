@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
+from recollect.model.scope import Scope
 from recollect.model.table import Rows, Table
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
@@ -80,6 +81,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "revisions": counts,
     "words": counts,
     "setting": shares,
+    "scope": st.sampled_from([Scope.parse("one"), Scope.parse("two")]),
     "session": st.sampled_from(["a", "b"]),
     "speaker": st.sampled_from(["Ana", "Ben"]),
     "vector": vectors,
@@ -122,6 +124,7 @@ def _varied(id: str, chance: Random) -> Candidate:
         "addressed": chance.choice([0.0, 1.0]),
         "days_off": chance.choice([0.0, chance.uniform(0.0, 30.0)]),
         "words": chance.randrange(40),
+        "scope": chance.choice([Scope.parse("one"), Scope.parse("two")]),
         "session": chance.choice("abcd"),
         "speaker": chance.choice(["Ana", "Ben"]),
         "setting": share(),
@@ -199,13 +202,22 @@ def profiles(draw: st.DrawFn) -> Profile:
         else st.just([])
     )
     gated = draw(st.one_of(st.just([]), gates, gates))
+    limits = st.one_of(thresholds, thresholds, shares)
+
+    def a_gate(signal: Signal) -> Gate:
+        others = [other for other in pointwise if other.name != signal.name]
+        instead = (
+            draw(st.lists(st.sampled_from(others), unique_by=lambda other: other.name, max_size=2)) if others else []
+        )
+        return Gate(signal, draw(limits), tuple(Gate(other, draw(limits)) for other in instead))
+
     return Profile(
         name="random",
         version="1",
         about="Whatever comes.",
         terms=tuple(terms),
         factors=tuple(factors),
-        gates=tuple(Gate(signal, draw(st.one_of(thresholds, thresholds, shares))) for signal in gated),
+        gates=tuple(a_gate(signal) for signal in gated),
         question=Question.OPTIONAL,
         min_score=draw(st.sampled_from([0.0, 0.0, 0.3]) | shares),
     )
@@ -217,10 +229,12 @@ def lined_up(draw: st.DrawFn, pool: list[Candidate], profile: Profile, at: datet
     if not pool:
         return profile
     chance = draw(st.randoms(use_true_random=False))
-    gates = []
-    for gate in profile.gates:
-        value = read(gate.signal, chance.choice(pool), at)
-        gates.append(gate if value is None else replace(gate, at_least=value))
+
+    def moved(way: Gate) -> Gate:
+        value = read(way.signal, chance.choice(pool), at)
+        return way if value is None else replace(way, at_least=value)
+
+    gates = [replace(moved(gate), otherwise=tuple(moved(way) for way in gate.otherwise)) for gate in profile.gates]
     given = gather(pool, profile, at)
     one = chance.choice(pool)
     score = explain(one, profile, at, given.get(one.id, {})).score

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollect.errors import FieldError, ProfileError
 from recollect.model import limits
 from recollect.model.candidate import Candidate
+from recollect.model.scope import Scope
 from recollect.model.table import Table
 from recollect.ranking.columns import Columns
 from recollect.ranking.gathering import every_row, evidence, gather_sets
@@ -161,7 +162,7 @@ def plain_newest(pool: list[Candidate], signal: Newest, at: datetime) -> dict[st
             later, direction = date(other, signal.clock), _unit(other)
             if later is not None and direction is not None and later > when:
                 cosine = math.fsum(a * b for a, b in zip(unit, direction, strict=True))
-                voice = (one.session, one.speaker) == (other.session, other.speaker) and one.session is not None
+                voice = _voice(one) == _voice(other) and one.session is not None
                 above = signal.above if signal.above_inside is None or not voice else signal.above_inside
                 if abs(cosine - above) < 2e-9:
                     raise _TooClose
@@ -169,6 +170,10 @@ def plain_newest(pool: list[Candidate], signal: Newest, at: datetime) -> dict[st
                     unlike = 0.0 if signal.same is None else max((signal.same - cosine) / (signal.same - above), 0.0)
                     values[one.id] = min(values[one.id] or 0.0, unlike)
     return values
+
+
+def _voice(one: Candidate) -> tuple[object, ...]:
+    return (one.scope, one.session, one.speaker)
 
 
 class _TooClose(Exception):
@@ -238,6 +243,7 @@ def test_of_several_that_are_newer_the_one_that_takes_the_most_is_named() -> Non
         ({"speaker": None}, 1.0),
         ({"speaker": "Ben"}, 1.0),
         ({"session": "t"}, 1.0),
+        ({"scope": Scope.parse("elsewhere")}, 1.0),
         ({"session": None}, 1.0),
     ],
 )
@@ -279,10 +285,10 @@ def test_a_thread_fades_with_what_is_relevant_and_newer_in_other_sessions_and_in
     ]
     relevant = "its session is 100% as relevant as the best"
     expected = {
-        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 such are newer"),
-        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 such are newer"),
-        "other": (0.5, "its session is 50% as relevant as the best; 0.0 such are newer"),
-        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 such are newer"),
+        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 such since"),
+        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 such since"),
+        "other": (0.5, "its session is 50% as relevant as the best; nothing relevant since"),
+        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 such since"),
     }
     found = threads(pool)
     assert {id: given.note for id, given in found.items()} == {id: note for id, (_, note) in expected.items()}
@@ -320,7 +326,7 @@ def test_without_a_date_or_a_relevance_there_is_no_telling_and_it_counts_for_nob
     unheard = a_turn("unheard", 0, "s", None)
     found = threads([undated, unheard, a_turn("told", 3, "s", 0.4)])
     assert (found["undated"], found["unheard"]) == (Given(None), Given(None))
-    assert found["told"] == Given(1.0, "its session is 100% as relevant as the best; 0.0 such are newer")
+    assert found["told"] == Given(1.0, "its session is 100% as relevant as the best; nothing relevant since")
     assert set(threads([undated]).values()) | set(threads([unheard]).values()) == {Given(None)}
     assert threads([]) == {}
     bare = Table(ids=[undated.id])
@@ -330,8 +336,8 @@ def test_without_a_date_or_a_relevance_there_is_no_telling_and_it_counts_for_nob
 def test_where_nothing_is_relevant_no_thread_is_going_on() -> None:
     pool = [a_turn("a", 2, "s", 0.0), a_turn("b", 1, None, 0.0)]
     assert threads(pool) == {
-        "a": Given(0.0, "its session is 0% as relevant as the best; 0.0 such are newer"),
-        "b": Given(0.0, "0% as relevant as the best; 0.0 such are newer"),
+        "a": Given(0.0, "its session is 0% as relevant as the best; nothing relevant since"),
+        "b": Given(0.0, "0% as relevant as the best; nothing relevant since"),
     }
 
 
@@ -396,7 +402,7 @@ def plain_thread(pool: list[Candidate], signal: Thread, relevance: Relevance, at
     for one in pool:
         when, value = date(one, signal.clock), read(relevance, one, at)
         if when is not None and value is not None:
-            told[one.id] = (one.session or (one.id,), when, value)
+            told[one.id] = ((one.scope, one.session) if one.session else one.id, when, value)
     best = max((value for *_, value in told.values()), default=0.0)
     worth: dict[object, float] = {}
     for session, _, value in told.values():

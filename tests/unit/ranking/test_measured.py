@@ -17,8 +17,9 @@ from tests.unit.ranking.strategies import profiles
 OWN = replace(built_in("salience"), name="mine", report="mine.report.json")
 
 
-def a_report(profile: Profile) -> str:
-    return json.dumps({"fingerprint": fingerprint(profile)})
+def a_report(profile: Profile, **other: object) -> str:
+    told = {name: [{"told": name}] for name in ("folders", "figures", "folds", "numbers")}
+    return json.dumps({"fingerprint": fingerprint(profile), "carries_over": True, **told, **other})
 
 
 @given(profiles())
@@ -70,8 +71,18 @@ def _complaint(profile: Profile, report: str | None) -> str | None:
         ("[]", "is no JSON object"),
         ("{}", "has no fingerprint"),
         ('{"fingerprint": 1}', "has no fingerprint"),
+        (json.dumps({"fingerprint": fingerprint(OWN)}), "tells nothing of its folders"),
+        *((a_report(OWN, **{name: []}), f"tells nothing of its {name}") for name in ("figures", "folds", "numbers")),
+        (a_report(OWN, figures=[0.5]), "tells nothing of its figures"),
+        (a_report(OWN, carries_over=False), r"no better where they were not fitted \(carries_over is false\)"),
+        (a_report(OWN, carries_over="true"), "does not say whether it carries_over"),
+        (a_report(OWN)[:-1] + ', "carries_over": true}', "field 'carries_over': is there twice"),
+        (a_report(OWN, figures=["?"]).replace('"?"', '{"a": 1, "a": 2}'), "field 'a': is there twice"),
     ],
-    ids=["other", "torn", "deep", "list", "empty", "number"],
+    ids=[
+        *("other", "torn", "deep", "list", "empty", "number", "fingerprint alone", "no figures", "no folds"),
+        *("no numbers", "odd figures", "does not carry over", "says nothing of that", "twice", "twice within"),
+    ],
 )
 def test_a_report_that_tells_of_something_else_is_refused_with_the_remedy(report: str, complaint: str) -> None:
     with pytest.raises(ProfileError, match=complaint) as caught:

@@ -13,7 +13,7 @@ from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.ranking.quantities import Clock
 from recollect.ranking.set_signals import Newest
-from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Similarity
+from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Salience, Similarity
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import profiles
 
@@ -34,7 +34,7 @@ newest = { floor = 0.8, missing = 1, above = 0.9, among = 10, clock = "created" 
 kind = { priorities = { fact = 1.0, event = 0.1 }, otherwise = 0.4 }
 
 [gates]
-relevance = 0.2
+relevance = { at_least = 0.2, or = { frequency = 0.9, salience = 1.0 } }
 similarity = 0.0
 """
 
@@ -54,7 +54,10 @@ def test_what_is_written_is_what_is_built() -> None:
             Factor(Newest(0.9, 10, Clock.CREATED), 0.8, 1.0),
             Factor(KindPriority({Kind.FACT: 1.0, Kind.EVENT: 0.1}, 0.4)),
         ),
-        gates=(Gate(relevance, 0.2), Gate(Similarity(), 0.0)),
+        gates=(
+            Gate(relevance, 0.2, (Gate(Frequency(20.0), 0.9), Gate(Salience(), 1.0))),
+            Gate(Similarity(), 0.0),
+        ),
         question=Question.NEEDED,
         min_score=0.1,
         max_items=7,
@@ -141,6 +144,12 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (ONE + "[factors]\nsalience = { floor = 2.0 }", "the floor of salience is 2.0"),
         (ONE + "[gates]\nnewest = 0.5", "gates.newest: it looks at those that passed the gates"),
         (ONE + "[gates]\nimportance = 2.0", "the gate importance is 2.0"),
+        (ONE + "[gates]\nimportance = { or = { salience = 0.5 } }", "gates.importance has no at_least"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, and = 1 }", "'and' is no key of gates.importance"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, or = 1 }", "gates.importance.or is 1; write a table"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { magic = 1 } }", "'magic' is no signal"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { newest = 1 } }", "gates.importance.or.newest: it looks"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { salience = 'x' } }", "gates.importance.or.salience is"),
         (ONE + "[gates]\nrecency = 0.5", "gates.recency: recency fades by half_life or by rate_per_day"),
         ("max_items = 1.5\n" + ONE, "max_items is 1.5; write a whole number"),
         ('question = "maybe"\n' + ONE, "question is 'maybe'; choose one of needed, optional, refused"),
@@ -249,6 +258,12 @@ def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
     assert override(SAMPLE, {"gates": None}).gates == ()
     assert override(SAMPLE, {"gates": {"importance": 0.3}}).gates[1] == Gate(Importance(), 0.3)
     assert override(SAMPLE, {"nothing": None}) is SAMPLE
+
+
+def test_an_override_of_one_key_of_a_gate_keeps_what_else_opens_it_and_a_number_is_all_of_it() -> None:
+    asked = override(built_in("default"), {"gates": {"relevance": {"at_least": 0.1}}}).gates[0]
+    assert (asked.at_least, asked.otherwise) == (0.1, built_in("default").gates[0].otherwise)
+    assert override(built_in("default"), {"gates": {"relevance": 0.1}}).gates[0].otherwise == ()
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,14 @@ def a_profile(**given: Any) -> Profile:
         ),
         ({"question": Question.REFUSED, "gates": (Gate(Lexical(), 0.1),)}, "takes no question, but lexical"),
         (
+            {"question": Question.REFUSED, "gates": (Gate(Importance(), 0.1, (Gate(Lexical(), 0.1),)),)},
+            "takes no question, but lexical",
+        ),
+        (
+            {"gates": (Gate(Importance(), 0.1, (Gate(Relevance(1), 0.1),)),)},
+            "the gate relevance has options of its own",
+        ),
+        (
             {"question": Question.REFUSED, "factors": (Factor(Relevance()),)},
             "takes no question, but relevance",
         ),
@@ -84,6 +92,11 @@ def test_a_profile_that_makes_no_sense_is_refused_by_name(given: dict[str, Any],
         (lambda: Factor(Importance(), 1.1), r"the floor of importance is 1\.1"),
         (lambda: Factor(Importance(), 0.5, -1.0), r"importance: missing is -1\.0"),
         (lambda: Gate(Importance(), 1.1), r"the gate importance is 1\.1"),
+        (lambda: Gate(Importance(), 0.5, (Gate(Importance(), 0.9),)), "is opened by .*; give each signal once"),
+        (
+            lambda: Gate(Importance(), 0.5, (Gate(Lexical(), 0.5, (Gate(Confidence(), 0.5),)),)),
+            "the gate importance is opened by .*, and no more",
+        ),
     ],
 )
 def test_a_part_of_a_profile_is_refused_where_it_is_made(make: Any, complaint: str) -> None:
@@ -110,6 +123,8 @@ def test_a_profile_knows_its_weights_its_relevance_and_what_it_reads() -> None:
     assert five.set_signals == ()
     assert built_in("three-signal").fields == {"similarity", "importance", "last_accessed_at", "created_at"}
     assert a_profile(gates=(Gate(Confidence(), 0.1),)).fields == {"importance", "confidence"}
+    instead = Gate(Confidence(), 0.1, (Gate(Lexical(), 0.1),))
+    assert a_profile(gates=(instead,)).fields == {"importance", "confidence", "lexical"}
 
 
 def test_a_profile_is_a_value() -> None:

@@ -19,7 +19,7 @@ from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import rank_table
-from recollect.ranking.signals import Confidence, Importance, Salience, Similarity
+from recollect.ranking.signals import Confidence, Dated, Importance, Salience, Similarity
 from recollect.testing import NOW, a_candidate
 from tests.unit.ranking.strategies import candidates, moments, profiles, shares
 
@@ -146,6 +146,26 @@ def test_a_gate_excludes_before_scoring_is_inclusive_and_is_the_reason() -> None
     ranking = rank(pool, gated, NOW)
     assert [scored.id for scored in ranking] == ["on"]
     assert ranking.excluded == {"gate:similarity": 2, "gate:confidence": 1}
+
+
+def test_a_gate_may_be_opened_by_another_signal_and_keeps_its_own_name() -> None:
+    gated = Profile(
+        name="gated",
+        version="1",
+        about="A test.",
+        terms=(Term(Importance(), 1.0, 0.0),),
+        gates=(Gate(Similarity(), 0.5, (Gate(Dated(), 0.9), Gate(Confidence(), 0.5))),),
+    )
+    pool = [
+        a_candidate("near", similarity=0.5),
+        a_candidate("of-that-day", days_off=0.0),
+        a_candidate("sure", similarity=0.1, confidence=0.5),
+        a_candidate("of-another-day", similarity=0.1, days_off=30.0, confidence=0.1),
+        a_candidate("silent"),
+    ]
+    ranking = rank(pool, gated, NOW)
+    assert [scored.id for scored in ranking] == ["near", "of-that-day", "sure"]
+    assert ranking.excluded == {"gate:similarity": 2}
 
 
 def test_a_minimum_score_is_inclusive_and_counted() -> None:

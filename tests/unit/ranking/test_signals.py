@@ -228,6 +228,16 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
     assert Stated("similarity").remark(a_candidate(similarity=-0.25), NOW) == "-0.25 counts as 0"
     assert Stated("similarity").remark(a_candidate(similarity=0.0), NOW) is None
     assert Similarity().quantity.remark(a_candidate(), NOW) is None
+    assert Dated().quantity.remark(a_candidate(days_off=0.0), NOW) == "of the time that is named"
+    assert Dated().quantity.remark(a_candidate(days_off=2.5), NOW) == "2.5 days off the time that is named"
+    assert Substance().quantity.remark(a_candidate(words=1), NOW) == "1 telling word"
+    by_ana = [a_candidate(addressed=value, speaker="Ana") for value in (0.0, 0.5, 1.0)]
+    assert [Addressed().quantity.remark(one, NOW) for one in by_ana] == [
+        "said by Ana, and it is about others",
+        None,
+        "said by Ana, whom it is about",
+    ]
+    assert Addressed().quantity.remark(a_candidate(addressed=1.0), NOW) is None
     assert isinstance(rule, Fused)
     assert rule.remark(a_candidate(similarity=0.5), NOW) == "no lexical evidence: counts as 0"
     assert rule.remark(a_candidate(), NOW) == "no similarity or lexical evidence: counts as 0"

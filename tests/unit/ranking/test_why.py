@@ -17,7 +17,7 @@ from recollect.ranking import why
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import built_in
-from recollect.ranking.scorer import rank
+from recollect.ranking.scorer import passes, rank
 from recollect.ranking.set_signals import Newest, Thread
 from recollect.ranking.signals import (
     Addressed,
@@ -175,7 +175,7 @@ HEARD = Profile(
         ({"days_off": 30.0}, {"days_off": 3.25}, "dated", "at most 3.2 days from a day that is named"),
         ({}, {"days_off": 0.0}, "dated", "at most 0 days from a day that is named"),
         ({"words": 1}, {"words": 12}, "substance", "words at least 12"),
-        ({"addressed": 0.0}, {"addressed": 1.0}, "addressed", None),
+        ({"addressed": 0.0}, {"addressed": 0.4}, "addressed", "if the question named who said it"),
         ({"setting": 0.1}, {"setting": 0.5}, "setting", None),
         ({}, {"similarity": 0.5}, "relevance", None),
         (
@@ -223,6 +223,18 @@ def test_a_quantity_beyond_all_counting_is_not_said() -> None:
     silent = [a_candidate("b", similarity=0.6, salience=1.0)]
     changes = {change.signal: change for change in why_ranked("b", silent, dull, NOW).changes}
     assert changes["rarity"].means is None
+
+
+def test_a_gate_that_another_signal_opens_offers_either_and_two_only_what_opens_both() -> None:
+    by_date = Gate(Relevance(), 0.5, (Gate(Dated(), 0.9),))
+    profile = Profile(name="p", version="1", about="A test.", terms=(Term(Salience(), 1.0, 0.0),), gates=(by_date,))
+    pool = [a_candidate("a", relevance=0.4)]
+    reason = why_ranked("a", pool, profile, NOW)
+    assert reason.fate == Gated("relevance", 0.4, 0.5, {"dated": 0.9})
+    a_day_off = "at most 1 day from a day that is named"
+    assert reason.changes == (Change("relevance", 0.4, 0.5), Change("dated", None, 0.9, a_day_off))
+    also_sure = replace(profile, gates=(by_date, Gate(Importance(), 0.5, (Gate(Dated(), 0.8),))))
+    assert why_ranked("a", pool, also_sure, NOW).changes == (Change("dated", None, 0.9, a_day_off),)
 
 
 def test_a_silent_signal_at_a_gate_is_told_as_silent() -> None:
@@ -331,10 +343,14 @@ def test_every_change_named_is_enough_and_nothing_less_is(
     for change in reason.changes:
         assert 0.0 <= (change.value or 0.0) <= change.needed <= 1.0
         assert in_with(changed_to(change.signal, change.needed))
-        closed = isinstance(reason.fate, Gated) and reason.fate.signal == change.signal
-        floor = reason.fate.at_least if isinstance(reason.fate, Gated) and closed else 0.0
+        closed = [gate for gate in profile.gates if not passes(gate, chosen, at)]
+        opening = [way.at_least for gate in closed for way in gate.ways if way.signal.name == change.signal]
+        assert len(opening) == len(closed)
+        floor = max(opening, default=0.0)
         less = math.nextafter(change.needed, 0.0)
-        if change.signal not in ("kind", "newest") and change.needed > less >= max(floor, change.value or 0.0):
+        if change.signal not in ("kind", "newest", "addressed") and change.needed > less >= max(
+            floor, change.value or 0.0
+        ):
             assert not in_with(changed_to(change.signal, less))
 
 

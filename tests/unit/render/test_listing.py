@@ -16,6 +16,28 @@ def test_what_was_found_is_told_by_score_id_kind_date_and_text() -> None:
     ]
 
 
+def test_who_said_something_stands_before_it_and_once() -> None:
+    table = listing.found(
+        a_ranking(
+            [
+                a_memory("a", text="I went to the lake", speaker="Ana"),
+                a_memory("b", text="I went to the lake", speaker="Ben", title="May"),
+                a_memory("c", text="Ben: it was cold", speaker="ben"),
+                a_memory("d", text="it is deep", speaker="A\u00a0B"),
+            ]
+        )
+    )
+    said = [
+        "Ana: I went to the lake",
+        "May: Ben: I went to the lake",
+        "Ben: it was cold",
+        "A B: it is deep",
+    ]
+    assert [row[-1] for row in table.rows] == said
+    assert [row[-1] for row in listing.memories([a_memory("a", text="hello", speaker="Ana")]).rows] == ["Ana: hello"]
+    assert [row[-1] for row in listing.versions([a_memory("a", text="hello", speaker="Ana")]).rows] == ["Ana: hello"]
+
+
 def test_a_listed_memory_says_whose_it_is_and_what_sets_it_apart() -> None:
     plain, marked = a_memory("a"), a_memory("b", pinned=True, shared=True, status=Status.FORGOTTEN)
     assert [row[1:5] for row in listing.memories([plain, marked]).rows] == [

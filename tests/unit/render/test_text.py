@@ -85,7 +85,12 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
         (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "m is not recalled: it holds only from later on"),
         (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "m is not recalled: it held only until before"),
         (Barred(Barrier.KIND, Status.ACTIVE), "m is not recalled: only other kinds were asked for"),
-        (Gated("relevance", None, 0.15), "m did not pass the gate: it has no evidence for relevance"),
+        (
+            Gated("relevance", None, 0.15, {"dated": 0.9}),
+            "m did not pass the gate: it has no evidence for relevance, and 0.15 is needed, or 0.9 of dated",
+        ),
+        (Gated("relevance", 0.0326, 0.05), "m did not pass the gate: relevance is 0.033, and 0.05 is needed"),
+        (Gated("relevance", 0.0499, 0.05), "m did not pass the gate: relevance is 0.049, and 0.05 is needed"),
         (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
         (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
         (Outranked(7, 5), "m is at place 7, and the limit is 5"),
@@ -172,6 +177,14 @@ def test_a_context_is_explained_memory_by_memory_and_what_was_left_out_says_why(
     ]
     few = pack(a_ranking([a_memory("a"), a_memory("b")]), Budget(500, items=1), Prompt(MARKER))
     assert list(text.context(few))[-1] == "left out: b, 0.500: there were as many as may be"
+
+
+def test_who_said_something_stands_before_it_in_a_ranking_and_in_a_context() -> None:
+    ranking = a_ranking([a_memory("a", speaker="Ana"), a_memory("b", text="Ben: on Mondays", speaker="Ben")])
+    heads = ["  1. 1.000  a  Ana: deploys run on Fridays", "  2. 0.500  b  Ben: on Mondays"]
+    assert [line for line in text.ranking(ranking) if line in heads] == heads
+    assert [line for line in text.context(pack(ranking, Budget(500), Prompt(MARKER))) if line in heads] == heads
+    assert text.quoted(a_memory("a", speaker="Ana")) == "a (Ana: deploys run on Fridays)"
 
 
 def test_room_that_is_less_than_none_is_told_as_none() -> None:

@@ -38,8 +38,8 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
     ("fate", "sent"),
     [
         (
-            Gated("relevance", None, 0.15),
-            {"step": "gate", "signal": "relevance", "value": None, "at_least": 0.15},
+            Gated("relevance", None, 0.15, {"dated": 0.9}),
+            {"step": "gate", "signal": "relevance", "value": None, "at_least": 0.15, "or": {"dated": 0.9}},
         ),
         (
             Barred(Barrier.STATUS, Status.FORGOTTEN),
