@@ -1,1 +1,1 @@
-"""Judgements of our own making: conversations, work in progress and long replies, the same for the same seed."""
+"""Judgements of our own making: conversations, work, replies, figures and notes, the same for the same seed."""

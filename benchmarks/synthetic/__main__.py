@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from synthetic.making import write
+from synthetic.making import KINDS, write
 
-SEED, SCOPES = 3, 8
+SEED, SCOPES = 3, len(KINDS)
 """What the judgements of the gate are made with."""
 
 

@@ -528,3 +528,120 @@ ADVICE = (
     "There are good checklists for {x} that you can adapt to your own situation.",
 )
 """What a reply says of whatever it is about."""
+
+BUILDINGS = ("boat shed", "tram depot", "mill", "ferry", "observatory", "brewery", "stable", "quarry", "lighthouse")
+FIGURES = ("storage capacity", "ceiling height", "door width", "fire risk class", "rental price", "load limit")
+EPITHETS = ("official", "planned", "usual", "exact")
+"""What a figure is called at first and when it is asked for."""
+SLIPS = (
+    "No, wait: the {figure} of the {place} is {value}.",
+    "I misread that, the {figure} of the {place} is {value}.",
+    "Correction: the {figure} of the {place} is {value}.",
+    "Or rather, the {figure} of the {place} is {value}.",
+)
+"""How a figure is put right that was stated just before."""
+
+READINGS = (
+    ("The {side} valve of the {place} holds {value} bar.", "How much does the {side} valve of the {place} hold?"),
+    (
+        "The telephone number of the {side} office of the {place} is {value}.",
+        "What is the telephone number of the {side} office of the {place}?",
+    ),
+    (
+        "The {side} fuse of the {place} is one of {value} amperes.",
+        "How many amperes has the {side} fuse of the {place}?",
+    ),
+)
+"""What is read off one of two like parts, and how it is asked for."""
+
+SIDES = (("left", "right"), ("upper", "lower"), ("front", "back"), ("inner", "outer"))
+
+SPELLINGS = (
+    *(("yoghurt", "yogurt"), ("sabre", "saber"), ("armour", "armor"), ("ochre", "ocher"), ("aluminium", "aluminum")),
+    *(("catalogue", "catalog"), ("whisky", "whiskey"), ("omelette", "omelet"), ("axe", "ax"), ("sulphur", "sulfur")),
+    *(("fibre", "fiber"), ("tyres", "tires"), ("doughnuts", "donuts"), ("pyjamas", "pajamas")),
+)
+"""Things as one writes them who has them, and as another does who asks for them."""
+
+ALLUSIONS = (
+    "On the radio they talk about {0} and {1} for an hour.",
+    "The crossword has {0} and {1} in it.",
+    "The teacher wrote {0} and {1} on the blackboard.",
+    "There are pictures of {0} and {1} on the wall.",
+    "The choir sings of {0} and {1}.",
+    "Somebody in that novel dreams of {0} and {1}.",
+)
+"""Notes that have the words and tell nothing of the things."""
+
+INCIDENTS = (
+    "The plumber sealed both taps.",
+    "Pilar sold her canoe.",
+    "The goat ate our lettuce.",
+    "Roof tiles arrived from Ghent.",
+    "Wim broke a violin string.",
+    "Blue paint for the shutters.",
+    "Zofia passed her chemistry exam.",
+    "A heron sat by the pond.",
+    "New brakes for the moped.",
+    "Two jars of plum jam.",
+    "Rust on the garden gate.",
+    "The beekeeper brought honey.",
+    "Irina baked rye bread.",
+    "Cracked tile behind the stove.",
+    "Moths in the wool cupboard.",
+    "Bilal tuned the accordion.",
+    "Frost killed the tomato plants.",
+    "A fuse blew in the cellar.",
+    "Katja sprained her ankle.",
+    "Lentil soup with Greta.",
+)
+"""What is noted on a day: no word of it is in a question that names a time, and it is not near one."""
+
+REVERIES = (
+    "What happened, happened, as my uncle says.",
+    "What did we do to deserve such a week?",
+    "A month has weeks, a week has days, and what do they have?",
+    "We did what we could do, last but not least.",
+    "Years and months go by, and what was going on, nobody knows.",
+    "Nothing ever happens on a day like this.",
+    "In those months something was always going on.",
+    "What we do on days off is nobody's business.",
+)
+"""What has the words of such a question, and happened at another time."""
+
+NEWS = (
+    ("What happened in {month}?", "month"),
+    ("What did we do in {month} {year}?", "month"),
+    ("Was there anything on {day} {month}?", "day"),
+    ("What was going on on {month} {day}?", "day"),
+)
+"""Questions that name a time and nothing else, and whether they mean the month or the day."""
+
+LATELY = (
+    ("What happened yesterday?", 1),
+    ("What did we do last week?", None),
+    ("Anything two days ago?", 2),
+    ("What was going on last week?", None),
+)
+"""The same, asked so many days later; or in the next week."""
+
+TRAITS = (
+    ("sister", "works as a {0}", "What does {name}'s sister work as?", PROFESSIONS),
+    ("favourite dessert", "is {0}", "What is {name}'s favourite dessert?", DESSERTS),
+    ("favourite bird", "is the {0}", "What is {name}'s favourite bird?", BIRDS),
+    ("worst subject", "was {0}", "What was {name}'s worst subject?", SUBJECTS),
+    ("brother", "lives in {0}", "Where does {name}'s brother live?", PLACES),
+    ("first job", "was at a {0}", "What was {name}'s first job?", WORKPLACES),
+    ("cousin", "collects {0}s", "What does {name}'s cousin collect?", COLLECTED),
+    ("vegetable of choice", "is {0}", "What is {name}'s vegetable of choice?", VEGETABLES),
+    ("instrument", "is the {0}", "What is {name}'s instrument?", FAMILIES[0]),
+)
+"""Of what, what is said or noted of it, and how it is asked for."""
+
+TELLING = (
+    "Between you and me, my {0}, as I must have told you.",
+    "Since you insist, my {0}, and that is all I am going to say.",
+    "I keep forgetting it myself, but my {0}.",
+)
+DODGES = ("I will tell you about my {0} some other time.", "My {0}, do not ask me.")
+"""How one tells it of oneself, and how one does not."""

@@ -20,7 +20,8 @@ def main() -> None:
         floors.write(floors.floors_of(figures))
     held = floors.read()
     for category, measured in figures.items():
-        told = [f"{name} {measured[name]:.3f} (floor {held[category][name]:.3f})" for name in MEASURES]
+        floor = held.get(category, dict.fromkeys(MEASURES, 0.0))  # a new category has none yet
+        told = [f"{name} {measured[name]:.3f} (floor {floor[name]:.3f})" for name in MEASURES]
         click.echo(f"{category:<14} {'   '.join(told)}")
 
 

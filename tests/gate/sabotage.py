@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.engine import asked
 from recollect.evidence import asking, dates, turns
+from recollect.model.table import Floats, Labels, Rows
 from recollect.ranking import signals
 from recollect.ranking.curves import Curve, HalfLife
 from recollect.ranking.parse import override
@@ -47,6 +52,11 @@ def _changed(**changes: Any) -> Callable[[Profile], Profile]:
     return lambda profile: override(profile, changes)
 
 
+def _by_relevance_alone(profile: Profile) -> Profile:
+    """No gate is opened by anything but its own signal."""
+    return override(profile, {"gates": {gate.signal.name: gate.at_least for gate in profile.gates}})
+
+
 def _nothing(*_: object) -> tuple[()]:
     return ()
 
@@ -64,6 +74,21 @@ def _falling(*_: object) -> Curve:
     return HalfLife(4.0)
 
 
+def _nobody_counts(worth: float) -> Callable[[frozenset[str], Labels], Floats]:
+    """What nobody is known to have said is worth so much to whoever is named."""
+
+    def said_by(wanted: frozenset[str], speakers: Labels) -> Floats:
+        return np.array([*(float(name in wanted) for name in speakers.names), worth])[speakers.codes]
+
+    return said_by
+
+
+def _all_in_order(sessions: Labels, created: Floats, _: object, alive: NDArray[np.bool_]) -> Rows:
+    """As if all that is in no session were in one."""
+    rows = np.flatnonzero(alive)
+    return rows[np.lexsort((created[rows], sessions.codes[rows]))]
+
+
 TERMS = {
     "relevance": Sabotage("history", _removed("relevance")),
     "dated": Sabotage("when", _removed("dated")),
@@ -78,6 +103,13 @@ TERMS = {
 FACTORS = {"newest": Sabotage("update", _changed(factors={"newest": None}))}
 
 OTHERS = {
+    "what is put right is as good": Sabotage("corrected", _changed(factors={"newest": {"above_inside": None}})),
+    "what is alike is the same": Sabotage("alike", _changed(factors={"newest": {"same": None}})),
+    "what both arms say counts twice": Sabotage("spelling", _changed(terms={"relevance": {"overlap": 0.0}})),
+    "a time alone opens no gate": Sabotage("period", _by_relevance_alone),
+    "what nobody said is others'": Sabotage("mixed", inside=asked, code={"_said_by": _nobody_counts(0.0)}),
+    "what nobody said is theirs": Sabotage("mixed", inside=asked, code={"_said_by": _nobody_counts(1.0)}),
+    "notes are one conversation": Sabotage("mixed", inside=turns, code={"in_order": _all_in_order}),
     "words are not heard": Sabotage("context", _changed(terms={"relevance": {"lexical_share": 0.0, "overlap": 0.0}})),
     "meaning is not heard": Sabotage("meaning", _changed(terms={"relevance": {"lexical_share": 1.0, "overlap": 0.0}})),
     "memories are heard alone": Sabotage("context", _changed(hearing="alone")),
