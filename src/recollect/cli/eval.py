@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import click
 from recollect import config, wiring
 from recollect.cli import files, options, output
 from recollect.cli.bars import bar
+from recollect.cli.place import Place, place
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.limits import IN_MEMORY
 from recollect.model.wording import printable
@@ -67,7 +69,9 @@ def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]
 @click.option("--report", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of HTML too.")
 @click.option("--force", is_flag=True, help="Replace the report if there is one.")
 @options.as_json
+@place
 def evaluate(
+    place: Place,
     folder: Path,
     profiles: tuple[str, ...],
     compare: tuple[str, str] | None,
@@ -96,14 +100,16 @@ def evaluate(
         raise InvalidInput("--compare names both profiles; leave --profile out")
     chosen = _labelled(compare or profiles or ("default",))
     judgements = read_judgements(folder)
+    if place.asked_for and store is None:  # said at once, for loading may take long
+        output.talk(f"--db is not used here: --store {printable(place.target)} would keep the memories of DIR there")
     _refuse_own(page, [*([] if store is None else [Path(store)]), *judgements.files])
     some = judgements if limit_queries is None else judgements.some(limit_queries)
     with ExitStack() as stack:
-        place = stack.enter_context(_kept(store))
+        kept = stack.enter_context(_kept(store))
         written = None
         if page is not None:
-            written = stack.enter_context(files.whole(page, store=place, force=force))
-        made = _evaluate(some, chosen, ks, place, embedder=embedder, compared=compare is not None)
+            written = stack.enter_context(files.whole(page, store=kept, force=force))
+        made = _evaluate(some, chosen, ks, kept, embedder=embedder, compared=compare is not None)
         if written is not None:
             written.write_text(html.page(made), encoding="utf-8")
     if as_json:
@@ -154,34 +160,25 @@ def _evaluate(
 ) -> "Report":
     """Load the folder, ask its queries of each profile, and put together what came of it."""
     from recollect.engine.engine import DEPTH
-    from recollect.evaluation import trial
+    from recollect.evaluation import stored
     from recollect.evaluation.figures import comparison, outcome
     from recollect.evaluation.report import Report
 
-    written_at, ended_at = judgements.written_at, judgements.ended_at
-    # by a clock of the memories' own time, so that what is kept of loading them is never too old
-    with (
-        wiring.open(store, embedder=embedder, clock=lambda: written_at) as engine,
-        bar("loading") as tell,
-    ):
-        loaded = trial.load(engine, judgements, tell)
-        model = engine.embedder
+    with bar("loading") as tell:
+        there = stored.store(judgements, partial(wiring.open, store, embedder=embedder), tell)
     depth = max(DEPTH, *ks)
     outcomes = []
     for label, profile in profiles.items():
-        # an engine of its own for each: what one has embedded already would make the next one look faster
-        with (
-            wiring.open(store, embedder=embedder, clock=lambda: ended_at) as engine,
-            bar(f"asking {printable(label)}") as tell,
-        ):
-            answers = trial.ask(engine, judgements, loaded, profile, depth=depth, tell=tell)
+        with bar(f"asking {printable(label)}") as tell:
+            answers = there.ask(profile, depth=depth, tell=tell)
         outcomes.append(outcome(label, profile.version, depth, answers, ks))
     return Report(
         judgements=judgements,
         outcomes=tuple(outcomes),
         comparison=comparison(*outcomes) if compared else None,
-        embedder=model,
-        merged=len(judgements.drafts) - len(loaded),
+        embedder=there.embedder,
+        merged=there.merged,
+        outside=there.outside,
         command=shlex.join(["recollect", *sys.argv[1:]]),
         versions={"recollect": __version__, "Python": platform.python_version()},
         made_at=datetime.now(UTC),

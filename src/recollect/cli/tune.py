@@ -5,6 +5,7 @@ import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ import click
 from recollect import config, wiring
 from recollect.cli import files, options, output
 from recollect.cli.bars import bar
+from recollect.cli.place import Place, place
 from recollect.errors import InvalidInput, RecollectError, show
+from recollect.model.limits import IN_MEMORY
 from recollect.model.wording import printable
 from recollect.ranking.profile import Profile
 from recollect.ranking.written import written
@@ -60,7 +63,9 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Replace files that are there, and write also what does not carry over.")
 @options.as_json
+@place
 def tune(
+    place: Place,
     folders: tuple[Path, ...],
     profile: str,
     out: Path | None,
@@ -91,9 +96,12 @@ def tune(
     report = successor(start, named.stem).report or ""  # which refuses what no profile can be called
     judged = [read_judgements(folder) for folder in folders]
     refuse_twice(judged)
+    if place.asked_for and store is None:  # said at once, for loading may take long
+        output.talk("--db is not used here: --store FOLDER would keep the memories of each DIR in a file there")
     try:
         with ExitStack() as stack:
             kept = stack.enter_context(_kept(store))
+            # what comes last here gets its name first: whenever it ends, no new profile is there without its report
             made = stack.enter_context(files.whole(named, store=None, force=force))
             told = stack.enter_context(files.whole(named.with_name(report), store=None, force=force))
             found = _tune(judged, start, kept, name=named.stem, embedder=embedder, folds=folds, k=k)
@@ -132,7 +140,7 @@ class _NoBetter(Exception):
 @contextmanager
 def _kept(store: Path | None) -> Iterator[Path]:
     """The folder in which memories are kept: the one that is named, or one that is gone afterwards."""
-    if store is None:
+    if store is None or str(store) == IN_MEMORY:
         with TemporaryDirectory(prefix="recollect-tune-") as folder:
             yield Path(folder)
         return
@@ -171,20 +179,12 @@ def _gathered(
     judgements: "Judgements", profile: Profile, kept: Path, *, embedder: str | None, k: int
 ) -> "tuple[Features, str]":
     """What the signals say of the folder's candidates, and the model that was asked."""
-    from recollect.evaluation import trial
+    from recollect.evaluation import stored
     from recollect.evaluation.features import gather
 
     name = judgements.folder.resolve().name
-    store = str(kept / f"{name}-{judgements.digest[:12]}.db")
-    written_at, ended_at = judgements.written_at, judgements.ended_at
-    # by a clock of the memories' own time, so that what is kept of loading them is never too old
-    with (
-        wiring.open(store, embedder=embedder, clock=lambda: written_at) as engine,
-        bar(f"loading {printable(name)}") as tell,
-    ):
-        loaded = trial.load(engine, judgements, tell)
-    with (
-        wiring.open(store, embedder=embedder, clock=lambda: ended_at) as engine,
-        bar(f"asking {printable(name)}") as tell,
-    ):
-        return gather(engine, judgements, loaded, profile, k=k, tell=tell), engine.embedder
+    file = str(kept / f"{name}-{judgements.digest[:12]}.db")
+    with bar(f"loading {printable(name)}") as tell:
+        there = stored.store(judgements, partial(wiring.open, file, embedder=embedder), tell)
+    with there.opened() as engine, bar(f"asking {printable(name)}") as tell:
+        return gather(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder

@@ -3,8 +3,8 @@
 No signal depends on a weight or a floor, so with these in hand a ranking by other ones is a sum and a product.
 """
 
-import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.engine.engine import Engine
-from recollect.evaluation.judgements import Judgements, Query
-from recollect.evaluation.trial import Loaded, Tell
+from recollect.evaluation.judgements import Judgements
+from recollect.evaluation.measures import gains, most
+from recollect.evaluation.trial import Loaded, Tell, twins
 from recollect.model.limits import LARGEST_LIMIT
 from recollect.model.table import Floats, Rows
 from recollect.ranking.explanation import Explanation
@@ -41,11 +42,12 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Features:
-    """The candidates of a folder's queries that pass the gates, a row for each id of the folder, query after query.
+    """The candidates of a folder's queries that pass the gates, a row for each stored memory, query after query.
 
     Rows of one query are in the order in which ties are broken. `opinions` has a row for every term and then for every
     factor, with what silence is worth. `starts` says where each query's rows begin, with the end of all as its last.
-    Of each query, `needed` is how many memories are judged, and `best` the most that they can gain among the first `k`.
+    Of each query, `needed` is how many memories are judged, and `best` the most that they can gain among the first `k`;
+    of each row, `grades` is what its place gains, and `counts` how many judged ids are found there: itself and twins.
     """
 
     judgements: Judgements
@@ -58,6 +60,7 @@ class Features:
     terms: int
     starts: Rows
     grades: Floats
+    counts: Floats
     rivals: "Rivals"
 
     def scores(self, numbers: Numbers) -> Floats:
@@ -83,9 +86,9 @@ class Features:
         places = self.rivals.places(scores)
         found = (places <= self.k) & (scores[judged] >= self.min_score)
         of = self.rivals.queries[found]
-        gains = self.grades[judged][found] / np.log2(places[found] + 1.0)
-        hits = np.bincount(of, minlength=len(self.needed))
-        return hits / self.needed, np.bincount(of, gains, minlength=len(self.needed)) / self.best
+        gained = self.grades[judged][found] / np.log2(places[found] + 1.0)
+        hits = np.bincount(of, self.counts[judged][found], minlength=len(self.needed))
+        return hits / self.needed, np.bincount(of, gained, minlength=len(self.needed)) / self.best
 
     def varied(self) -> list[bool]:
         """Whether each term, and then each factor, says different things of two candidates of any one query."""
@@ -138,40 +141,42 @@ class Rivals:
 
 def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, k: int, tell: Tell) -> Features:
     """Ask every query for all that passes the gates, and keep what the engine's own explanations say of each."""
-    queries, since = judgements.queries, judgements.since
+    queries, twins_of = judgements.queries, twins(judgements, loaded)
     everyone = replace(profile, min_score=0.0)  # whose score is too low depends on the weights
     ids: list[str] = []
     opinions: list[tuple[float, ...]] = []
     grades: list[float] = []
-    starts = [0]
+    counts: list[int] = []
+    starts, best = [0], []
 
-    def rows(query: Query) -> Iterator[tuple[str, Explanation]]:
+    tell(0, len(queries))
+    for query in queries:
+        together = twins_of(query)
+        worth, meant = gains(query.grades, together), Counter(together.get(id, id) for id in query.grades)
         ranking = engine.search(
             query.text, scope=query.scope, profile=everyone, limit=LARGEST_LIMIT, as_of=query.asked_at
         )
         for scored in sorted(ranking, key=lambda one: one.id):
-            yield from ((id, scored.explanation) for id in loaded[scored.id] if since[id] <= query.asked_at)
-
-    tell(0, len(queries))
-    for query in queries:
-        for id, explanation in rows(query):
-            ids.append(id)
-            opinions.append(_opinions(explanation))
-            grades.append(query.grades.get(id, 0.0))
+            ids.append(scored.id)
+            opinions.append(_opinions(scored.explanation))
+            grades.append(worth.get(scored.id, 0.0))
+            counts.append(meant[scored.id])
         starts.append(len(ids))
+        best.append(most(query.grades, k, together))
         tell(len(starts) - 1, len(queries))
     values, begins = np.array(grades), np.array(starts, dtype=np.intp)
     return Features(
         judgements=judgements,
         k=k,
         needed=np.array([float(len(query.grades)) for query in queries]),
-        best=np.array([_most(query, k) for query in queries]),
+        best=np.array(best),
         min_score=profile.min_score,
         ids=tuple(ids),
         opinions=_columns(opinions, len(profile.uses)),
         terms=len(profile.terms),
         starts=begins,
         grades=values,
+        counts=np.array(counts, dtype=np.float64),
         rivals=Rivals.of(values, begins),
     )
 
@@ -182,9 +187,3 @@ def _opinions(explanation: Explanation) -> tuple[float, ...]:
 
 def _columns(rows: Sequence[tuple[float, ...]], width: int) -> Floats:
     return np.ascontiguousarray(np.array(rows, dtype=np.float64).reshape(len(rows), width).T)
-
-
-def _most(query: Query, k: int) -> float:
-    """The gain of the best order there could be."""
-    best = sorted(query.grades.values(), reverse=True)[:k]
-    return math.fsum(grade / math.log2(place + 1) for place, grade in enumerate(best, start=1))

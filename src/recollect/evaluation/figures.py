@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
 from recollect.evaluation.judgements import Query
-from recollect.evaluation.measures import names, quantile, recall, scores
+from recollect.evaluation.measures import Twins, names, quantile, recall, scores
 
 CURVE = 50
 """Up to which k the curve of recall goes."""
@@ -18,10 +18,11 @@ USUAL = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of one query: ids of the folder, best first, and how long it took.
+    """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
 
-    `tokens` is the budget with which packing in rank order has packed every judged memory that is within reach,
-    `None` if none is; `complete` if that is all that was judged.
+    `twins` are the judged ids that are found where another one is, with that one. `tokens` is the budget with which
+    packing in rank order has packed every judged memory that is within reach, `None` if none is; `complete` if that is
+    all that was judged.
     """
 
     query: Query
@@ -30,6 +31,16 @@ class Answer:
     complete: bool
     took: timedelta
     exact: bool = True
+    twins: Twins = field(default_factory=dict[str, str], hash=False)
+
+    def scores(self, ks: Sequence[int]) -> dict[str, float]:
+        """Every measure of what was found, by its name."""
+        return scores(self.found, self.query.grades, ks, self.twins)
+
+    def place(self, id: str) -> int | None:
+        """The place at which a judged memory was found, from 1; none if it was not."""
+        ranked = self.twins.get(id, id)
+        return self.found.index(ranked) + 1 if ranked in self.found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +113,7 @@ class Outcome:
 
 def outcome(profile: str, version: str, depth: int, answers: Sequence[Answer], ks: Sequence[int]) -> Outcome:
     """What the answers come to."""
-    each = [scores(answer.found, answer.query.grades, ks) for answer in answers]
+    each = [answer.scores(ks) for answer in answers]
     categories = sorted({answer.query.category for answer in answers})
 
     def of(category: str) -> Figures:
@@ -119,7 +130,7 @@ def outcome(profile: str, version: str, depth: int, answers: Sequence[Answer], k
         whole=_figures(answers, each, ks),
         categories={category: of(category) for category in categories},
         curve=tuple(
-            statistics.fmean(recall(answer.found, answer.query.grades, k) for answer in answers)
+            statistics.fmean(recall(answer.found, answer.query.grades, k, answer.twins) for answer in answers)
             for k in range(1, min(CURVE, depth) + 1)
         ),
     )

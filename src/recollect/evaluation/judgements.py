@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -51,7 +52,8 @@ class Judgements:
 
     `unjudged` counts the queries without any, which are left out. Of the judged pairs, `absent` name a memory that
     the folder does not have and `later` one that was not there yet when it was asked: both can never be found, and
-    count as not found. `digest` tells one content of the memories from another.
+    count as not found. `blind` counts the queries for which no memory at all was there. `digest` tells one content of
+    the memories from another.
     """
 
     folder: Path
@@ -81,6 +83,18 @@ class Judgements:
         return sum(id in since and since[id] > query.asked_at for query in self.queries for id in query.grades)
 
     @property
+    def blind(self) -> int:
+        first: dict[tuple[Scope, bool], datetime] = {}
+        for draft in self.drafts:  # of which the oldest comes first
+            first.setdefault((draft.scope, draft.shared), draft.at or limits.EARLIEST)
+
+        def is_blind(query: Query) -> bool:
+            seen = [(query.scope, False), (query.scope, True), *((above, True) for above in query.scope.ancestors)]
+            return not any(one in first and first[one] <= query.asked_at for one in seen)
+
+        return sum(map(is_blind, self.queries))
+
+    @property
     def since(self) -> dict[str, datetime]:
         """From when each memory is there, by its id."""
         return {draft.id: draft.at for draft in self.drafts if draft.id is not None and draft.at is not None}
@@ -107,8 +121,15 @@ class Judgements:
         return replace(self, queries=tuple(self.queries[place * there // taken] for place in range(taken)))
 
 
+def sees(query: Query, draft: Draft) -> bool:
+    """Whether the memory was there for the query: by then, and the scope's own or shared by one above it."""
+    by_then = draft.at is None or draft.at <= query.asked_at
+    return by_then and (draft.scope == query.scope or (draft.shared and query.scope.within(draft.scope)))
+
+
 def read_judgements(folder: Path) -> Judgements:
     """The judgements of a folder; refused with file, line and field if anything in it cannot be."""
+    _refuse_no_folder(folder)
     written = {name: _content(folder, name) for name in (MEMORIES, QUERIES, QRELS)}
     drafts = _records(folder / MEMORIES, written[MEMORIES], _draft)
     queries = _records(folder / QUERIES, written[QUERIES], _query)
@@ -123,14 +144,32 @@ def read_judgements(folder: Path) -> Judgements:
     )
 
 
-def _content(folder: Path, name: str) -> bytes:
+def _refuse_no_folder(folder: Path) -> None:
     try:
-        return (folder / name).read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        what = f"a folder of judgements has {MEMORIES}, {QUERIES} and {QRELS}"
-        raise InvalidInput(f"there is no {str(folder / name)!r}; {what}") from error
-    except (OSError, ValueError) as error:  # the latter of a name that is none
-        raise InvalidInput(f"{str(folder / name)!r} cannot be read: {error}") from error
+        is_there, is_folder = folder.exists(), folder.is_dir()
+    except OSError as error:
+        raise InvalidInput(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
+    if not is_there:
+        raise InvalidInput(f"there is no folder {str(folder)!r}; {HOLDS}")
+    if not is_folder:
+        raise InvalidInput(f"{str(folder)!r} is no folder; {HOLDS}")
+
+
+HOLDS = f"a folder of judgements has {MEMORIES}, {QUERIES} and {QRELS}"
+
+
+def _content(folder: Path, name: str) -> bytes:
+    path = folder / name
+    try:
+        is_ordinary = stat.S_ISREG(path.stat().st_mode)
+        content = path.read_bytes() if is_ordinary else b""
+    except FileNotFoundError as error:
+        raise InvalidInput(f"there is no {str(path)!r}; {HOLDS}") from error
+    except OSError as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    if not is_ordinary:  # a pipe would be waited for, and a device may have no end
+        raise InvalidInput(f"{str(path)!r} is no ordinary file; put one there")
+    return content
 
 
 @contextmanager

@@ -1,7 +1,13 @@
-"""Measures: how good one ranking is, by what was judged to be relevant."""
+"""Measures: how good one ranking is, by what was judged to be relevant.
+
+A ranking has one id a place. Where a stored memory stands for several ids of the folder (its twins), all of them are
+found at its one place: recall counts each, and the place gains the highest of their grades, once. The best order there
+could be has one place for them too, so a perfect ranking is worth exactly 1.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from recollect.errors import InvalidInput
@@ -11,27 +17,51 @@ Number = TypeVar("Number", int, float)
 Grades = Mapping[str, float]
 """The memories that are relevant to one query, each with how much: 1 or more. There is at least one."""
 
+Twins = Mapping[str, str]
+"""Judged ids in whose place another one is ranked, each with that one."""
 
-def recall(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """The share of the judged memories that are among the first `k`."""
-    return len(grades.keys() & set(ranked[:k])) / len(grades)
+NO_TWINS: Twins = MappingProxyType({})
 
 
-def any_found(ranked: Sequence[str], grades: Grades, k: int) -> float:
+def recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
+    """The share of the judged memories that are among the first `k`, every twin counted."""
+    first = set(ranked[:k])
+    return sum(twins.get(id, id) in first for id in grades) / len(grades)
+
+
+def any_found(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """1 if any judged memory is among the first `k`, else 0."""
-    return float(not grades.keys().isdisjoint(ranked[:k]))
+    return float(not gains(grades, twins).keys().isdisjoint(ranked[:k]))
 
 
-def ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
+def ndcg(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """The gain of the first `k`, each discounted by its place, as a share of the most there could be."""
-    gain = math.fsum(grades.get(id, 0.0) / math.log2(place + 1) for place, id in enumerate(ranked[:k], start=1))
-    best = sorted(grades.values(), reverse=True)[:k]
-    return gain / math.fsum(grade / math.log2(place + 1) for place, grade in enumerate(best, start=1))
+    worth = gains(grades, twins)
+    return _discounted([worth.get(id, 0.0) for id in ranked[:k]]) / most(grades, k, twins)
 
 
-def reciprocal_rank(ranked: Sequence[str], grades: Grades) -> float:
+def reciprocal_rank(ranked: Sequence[str], grades: Grades, twins: Twins = NO_TWINS) -> float:
     """1 over the place of the first judged memory; 0 if there is none."""
-    return next((1.0 / place for place, id in enumerate(ranked, start=1) if id in grades), 0.0)
+    judged = gains(grades, twins)
+    return next((1.0 / place for place, id in enumerate(ranked, start=1) if id in judged), 0.0)
+
+
+def gains(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
+    """What the place of each id that can be ranked is worth: the highest grade of those that are found there."""
+    found: dict[str, float] = {}
+    for id, grade in grades.items():
+        ranked = twins.get(id, id)
+        found[ranked] = max(grade, found.get(ranked, 0.0))
+    return found
+
+
+def most(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
+    """The discounted gain of the best order there could be, cut to `k` places."""
+    return _discounted(sorted(gains(grades, twins).values(), reverse=True)[:k])
+
+
+def _discounted(worth: Sequence[float]) -> float:
+    return math.fsum(one / math.log2(place + 1) for place, one in enumerate(worth, start=1))
 
 
 def names(ks: Sequence[int]) -> list[str]:
@@ -39,10 +69,10 @@ def names(ks: Sequence[int]) -> list[str]:
     return [*(f"{what}@{k}" for what in ("recall", "any", "ndcg") for k in ks), "mrr"]
 
 
-def scores(ranked: Sequence[str], grades: Grades, ks: Sequence[int]) -> dict[str, float]:
+def scores(ranked: Sequence[str], grades: Grades, ks: Sequence[int], twins: Twins = NO_TWINS) -> dict[str, float]:
     """Every measure of one ranking, by its name."""
-    values = [*(measure(ranked, grades, k) for measure in (recall, any_found, ndcg) for k in ks)]
-    return dict(zip(names(ks), [*values, reciprocal_rank(ranked, grades)], strict=True))
+    values = [*(measure(ranked, grades, k, twins) for measure in (recall, any_found, ndcg) for k in ks)]
+    return dict(zip(names(ks), [*values, reciprocal_rank(ranked, grades, twins)], strict=True))
 
 
 def quantile(values: Sequence[Number], share: float) -> Number:

@@ -194,12 +194,10 @@ def _asked(answer: Answer) -> str:
 
 
 def _expected(answer: Answer, texts: Mapping[str, str]) -> str:
-    places = {id: place for place, id in reversed(list(enumerate(answer.found, start=1)))}
-
     def told(id: str) -> str:
         said = _short(texts[id]) if id in texts else "not in the folder"
-        place = f"place {places[id]}" if id in places else "not found"
-        return f"<li>{said} <small>{_said(id)}, {place}</small></li>"
+        place = answer.place(id)
+        return f"<li>{said} <small>{_said(id)}, {'not found' if place is None else f'place {place}'}</small></li>"
 
     return f"<ol>{''.join(map(told, answer.query.grades))}</ol>"
 

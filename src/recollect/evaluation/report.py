@@ -11,13 +11,17 @@ from recollect.model.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The outcomes of a folder, best read with what they were made with; `merged` ids say what another said before."""
+    """The outcomes of a folder, best read with what they were made with.
+
+    `merged` ids say what another said before; `outside` judged memories are where the query's scope does not see them.
+    """
 
     judgements: Judgements
     outcomes: tuple[Outcome, ...]
     comparison: Comparison | None
     embedder: str
     merged: int
+    outside: int
     command: str
     versions: Mapping[str, str] = field(hash=False)
     made_at: datetime
@@ -30,6 +34,8 @@ class Report:
             (judged.unjudged, "query", "queries", "without judgements: left out"),
             (judged.absent, "judged memory", "judged memories", "not in the folder: counted as not found"),
             (judged.later, "judged memory", "judged memories", "later than the query: counted as not found"),
+            (self.outside, "judged memory", "judged memories", "out of the query's sight: counted as not found"),
+            (judged.blind, "query", "queries", "with no memory in sight: counted as finding nothing"),
             (self.merged, "memory", "memories", "with the text of an earlier one, in whose place it counts"),
         )
         return [f"{counted(count, one, several)} {what}" for count, one, several, what in told if count]

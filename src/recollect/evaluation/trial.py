@@ -10,6 +10,7 @@ from recollect.engine.engine import DEPTH, Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
 from recollect.evaluation.figures import Answer
 from recollect.evaluation.judgements import MEMORIES, Judgements, Query
+from recollect.evaluation.measures import Twins
 from recollect.model.draft import Draft
 from recollect.model.memory import MemoryId, Status
 from recollect.model.usage import Use
@@ -100,7 +101,7 @@ def ask(
     engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, depth: int = DEPTH, tell: Tell
 ) -> list[Answer]:
     """Ask every query for its moment, and nothing is kept of it: no query knows of another."""
-    queries, since = judgements.queries, judgements.since
+    queries, twins_of = judgements.queries, twins(judgements, loaded)
     prompt, costs = Prompt(MARKER), dict[str, int]()
     for scope in dict.fromkeys(query.scope for query in queries):
         engine.search(WARMING, scope=scope, profile=profile, limit=depth, as_of=judgements.ended_at)
@@ -109,17 +110,18 @@ def ask(
         begun = time.perf_counter()
         ranking = engine.search(query.text, scope=query.scope, profile=profile, limit=depth, as_of=query.asked_at)
         took = timedelta(seconds=time.perf_counter() - begun)
-        stands_for = [[id for id in loaded[one.id] if since[id] <= query.asked_at] for one in ranking]
-        within = stands_for[: profile.max_items]
-        judged = [place for place, ids in enumerate(within) if not query.grades.keys().isdisjoint(ids)]
-        reached = {id for ids in within for id in ids}
+        found, twins = tuple(one.id for one in ranking), twins_of(query)
+        needed = {twins.get(id, id) for id in query.grades}
+        within = found[: profile.max_items]
+        judged = [place for place, id in enumerate(within) if id in needed]
         return Answer(
             query=query,
-            found=tuple(id for ids in stands_for for id in ids),
+            found=found,
             tokens=_tokens(ranking, judged[-1], prompt, costs) if judged else None,
-            complete=query.grades.keys() <= reached,
+            complete=needed <= set(within),
             took=took,
             exact=ranking.exact,
+            twins=twins,
         )
 
     answers: list[Answer] = []
@@ -130,6 +132,17 @@ def ask(
     return answers
 
 
+def twins(judgements: Judgements, loaded: Loaded) -> Callable[[Query], Twins]:
+    """Tells of a query which of its judged ids another one stands for; what came later than it, none does."""
+    since = judgements.since
+    stands_in = {id: memory for memory, ids in loaded.items() for id in ids if id != memory}
+
+    def of(query: Query) -> Twins:
+        return {id: stands_in[id] for id in query.grades if id in stands_in and since[id] <= query.asked_at}
+
+    return of
+
+
 def _tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, int]) -> int:
     """The budget with which packing takes all of the ranking up to this place: the frame, and block by block."""
     blocks: Sequence[str] = [prompt.block(scored) for scored in ranking[: last + 1]]
@@ -137,3 +150,7 @@ def _tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, int]) 
         if block not in costs:
             costs[block] = prompt.tokens(block)
     return prompt.tokens(prompt.frame) + sum(costs[block] for block in blocks)
+
+
+def unheard(done: int, total: int) -> None:
+    """Nobody is told how far it is."""

@@ -12,16 +12,17 @@ from recollect.errors import InvalidInput
 from recollect.evaluation.features import Features, Numbers
 from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
 from recollect.evaluation.judgements import Judgements
-from recollect.evaluation.tuning import Tuning, Values, mean
+from recollect.evaluation.tuning import Tuning, Values, is_settled, mean
+from recollect.evaluation.wire import difference, interval
 from recollect.model.table import Floats
 from recollect.model.wording import counted, printable
-from recollect.ranking.measured import FINGERPRINT, fingerprint
+from recollect.ranking.measured import CARRIES_OVER, FIGURES, FINGERPRINT, FOLDERS, FOLDS, NUMBERS, fingerprint
 from recollect.ranking.profile import Profile
 
 WORTH = "worth"
 """What is tuned for, as reports call it: the mean of recall and nDCG."""
 
-REPORT = ".report.json"
+ENDING = ".report.json"
 """How the name of a report ends; it begins like that of the profile."""
 
 
@@ -113,7 +114,7 @@ def tuned(
 
 def successor(profile: Profile, name: str) -> Profile:
     """The profile as the next version of itself, under this name and with a report; refused where that cannot be."""
-    return replace(profile, name=name, version=next_version(profile), report=f"{name}{REPORT}")
+    return replace(profile, name=name, version=next_version(profile), report=f"{name}{ENDING}")
 
 
 def next_version(profile: Profile) -> str:
@@ -148,19 +149,19 @@ def document(tuned: Tuned) -> dict[str, Any]:
         "versions": dict(tuned.versions),
         "embedder": tuned.embedder,
         "k": tuned.k,
-        "carries_over": tuning.carries_over,
-        "folders": [_folder(one) for one in tuned.folders],
-        "figures": [_row(row) for row in tuned.rows],
-        "folds": [
+        CARRIES_OVER: tuning.carries_over,
+        FOLDERS: [_folder(one) for one in tuned.folders],
+        FIGURES: [_row(row) for row in tuned.rows],
+        FOLDS: [
             {"scopes": len(fold.scopes), "queries": fold.queries, "before": fold.before, "after": fold.after}
             for fold in tuning.folds
         ],
-        "numbers": numbers(tuning),
+        NUMBERS: numbers(tuning),
     }
 
 
 def numbers(tuning: Tuning) -> list[dict[str, Any]]:
-    """Every weight and floor: before, after, in each fold, and whether the folders tell anything of it."""
+    """Every weight and floor: before, after, in each fold, whether the folders tell anything of it, and the same."""
     profile, start, left = tuning.profile, Numbers.of(tuning.profile), tuning.said_nothing_of
     found = [one.numbers for one in tuning.folds]
     weights = [
@@ -172,7 +173,15 @@ def numbers(tuning: Tuning) -> list[dict[str, Any]]:
         for i, use in enumerate(profile.factors)
     ]
     return [
-        {"signal": name, "number": what, "before": old, "after": new, "folds": folds, "tuned": name not in left}
+        {
+            "signal": name,
+            "number": what,
+            "before": old,
+            "after": new,
+            "folds": folds,
+            "tuned": name not in left,
+            "settled": is_settled(folds),
+        }
         for name, what, old, new, folds in (*weights, *floors)
     ]
 
@@ -194,27 +203,15 @@ def _folder(features: Features) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    gained = row.gained
     return {
         "measure": row.measure,
         "folder": row.folder,
         **{
-            name: {"mean": one.mean, "interval": _interval(one.interval)}
+            name: {"mean": one.mean, "interval": interval(one.interval)}
             for name, one in (("before", row.before), ("held_out", row.held_out), ("after", row.after))
         },
-        "gained": {
-            "mean": gained.mean,
-            "interval": _interval(gained.interval),
-            "p": gained.p,
-            "wins": gained.wins,
-            "losses": gained.losses,
-            "ties": gained.ties,
-        },
+        "gained": difference(row.gained),
     }
-
-
-def _interval(interval: Interval) -> list[float]:
-    return [interval.low, interval.high]
 
 
 def _rows(tuning: Tuning, folders: Sequence[Features]) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 """What tuning came to, in lines for people: what it is worth held out, fitted, and which numbers changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from recollect.evaluation.lines import chance, share
 from recollect.evaluation.tuned import Figure, Row, Tuned, numbers
@@ -31,7 +32,19 @@ def report(tuned: Tuned, paint: Paint = plain) -> Iterator[str]:
     yield ""
     yield from aligned(Table(NUMBERS, list(_numbers(tuned))), WIDEST, paint)
     yield ""
+    yield from (paint(Look.STRONG, line) for line in _warnings(tuned))
     yield _verdict(tuned)
+
+
+def _warnings(tuned: Tuned) -> Iterator[str]:
+    """What the folds do not agree on; a line, or none."""
+    torn = [
+        f"{_named(one)} ({_range(one['folds'])})"
+        for one in numbers(tuned.tuning)
+        if one["tuned"] and not one["settled"]
+    ]
+    if torn:
+        yield f"the folds do not agree on {', '.join(torn)}: judge more queries, of more scopes, before you rely on it"
 
 
 def _verdict(tuned: Tuned) -> str:
@@ -72,9 +85,12 @@ def _shown(figure: Figure) -> str:
 
 def _numbers(tuned: Tuned) -> Iterator[tuple[str, ...]]:
     for one in numbers(tuned.tuning):
-        called = one["signal"] if one["number"] == "weight" else f"{one['signal']}, {one['number']}"
         told = _range(one["folds"]) if one["tuned"] else "kept: nothing here tells anything of it"
-        yield called, f"{one['before']:.4g}", f"{one['after']:.4g}", told
+        yield _named(one), f"{one['before']:.4g}", f"{one['after']:.4g}", told
+
+
+def _named(one: Mapping[str, Any]) -> str:
+    return str(one["signal"]) if one["number"] == "weight" else f"{one['signal']}, {one['number']}"
 
 
 def _range(folds: Sequence[float]) -> str:

@@ -37,6 +37,13 @@ LEAST_PRODUCT = 0.5
 DIGITS = 10_000
 """In what parts of 1 the numbers of a tuned profile are written."""
 
+WIDE_SHARE, WIDE_STEP = 2.0, 0.05
+"""How many times as high, and by how much higher, a number is in one fold than in another if it is not settled.
+
+Any two of five folds are fitted with three fifths of the queries in common, so what the queries really tell comes out
+much alike. Twice as high in one as in the other is a whole coarse step, and says that the search went elsewhere; by
+less than a twentieth of the score it hardly changes who comes first, however many times as high it is.
+"""
 
 Among = tuple[NDArray[np.bool_], ...]
 """Some queries of every folder: whether each is among them."""
@@ -272,6 +279,12 @@ def rounded(numbers: Numbers) -> Numbers:
 
 ROUNDING = 1e-6
 """How far below a whole number of parts a share may be that is meant to be one."""
+
+
+def is_settled(folds: Sequence[float]) -> bool:
+    """Whether the folds found about the same for one number."""
+    low, high = min(folds), max(folds)
+    return high < WIDE_SHARE * low or high - low < WIDE_STEP
 
 
 def mean(folders: Sequence[Floats]) -> float:

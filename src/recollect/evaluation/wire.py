@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from recollect.evaluation.figures import Comparison, Figures, Outcome
-from recollect.evaluation.intervals import Interval
+from recollect.evaluation.intervals import Difference, Interval
 from recollect.evaluation.report import Report
 
 
@@ -33,6 +33,8 @@ def outcome(outcome: Outcome, report: Report) -> dict[str, Any]:
         "judgements": judgements.pairs,
         "absent": judgements.absent,
         "later": judgements.later,
+        "outside": report.outside,
+        "blind": judgements.blind,
         "unjudged": judgements.unjudged,
         "embedder": report.embedder,
     }
@@ -43,18 +45,25 @@ def comparison(comparison: Comparison) -> dict[str, Any]:
     return {
         "one": comparison.one,
         "other": comparison.other,
-        "differences": {
-            name: {
-                "mean": found.mean,
-                "interval": _interval(found.interval),
-                "p": found.p,
-                "wins": found.wins,
-                "losses": found.losses,
-                "ties": found.ties,
-            }
-            for name, found in comparison.differences.items()
-        },
+        "differences": {name: difference(found) for name, found in comparison.differences.items()},
     }
+
+
+def difference(difference: Difference) -> dict[str, Any]:
+    """What is gained by going over from one to the other."""
+    return {
+        "mean": difference.mean,
+        "interval": interval(difference.interval),
+        "p": difference.p,
+        "wins": difference.wins,
+        "losses": difference.losses,
+        "ties": difference.ties,
+    }
+
+
+def interval(interval: Interval) -> list[float]:
+    """The low end and the high one."""
+    return [interval.low, interval.high]
 
 
 def _figures(figures: Figures) -> dict[str, Any]:
@@ -70,9 +79,5 @@ def _figures(figures: Figures) -> dict[str, Any]:
             "reached": tokens.reached,
             "complete": tokens.complete,
         },
-        "intervals": {name: _interval(one) for name, one in figures.intervals.items()},
+        "intervals": {name: interval(one) for name, one in figures.intervals.items()},
     }
-
-
-def _interval(interval: Interval) -> list[float]:
-    return [interval.low, interval.high]

@@ -13,7 +13,6 @@ import recollect
 from recollect.evaluation import trial
 from recollect.evaluation.features import Features, Numbers, Rivals, gather
 from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.evaluation.measures import ndcg, recall
 from recollect.evaluation.trial import Loaded
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
@@ -78,9 +77,34 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
         ranked = [found.ranked(place, numbers) for place in range(len(answers))]
         assert ranked == [answer.found for answer in answers]
         recalls, ndcgs = found.measured(numbers)
-        grades = [query.grades for query in judgements.queries]
-        assert recalls.tolist() == [recall(ids, one, K) for ids, one in zip(ranked, grades, strict=True)]
-        assert ndcgs == pytest.approx([ndcg(ids, one, K) for ids, one in zip(ranked, grades, strict=True)])
+        measured = [answer.scores([K]) for answer in answers]
+        assert recalls.tolist() == [one[f"recall@{K}"] for one in measured]
+        assert ndcgs == pytest.approx([one[f"ndcg@{K}"] for one in measured])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 9])
+def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) -> None:
+    """Some are judged, and with different grades; of one text only the later twin is."""
+    said = ["window seats", "the aisle", "window seats in trains", "trains"]
+    memories = [a_memory(f"m{number}", f"Ana prefers {text}") for number, text in enumerate(said)]
+    memories += [a_memory(f"n{number}", f"Ana prefers {text}") for number, text in enumerate(said)]
+    memories += [a_memory("o0", "Ana prefers window seats", created_at="2026-01-20T00:00:00+00:00")]
+    queries = [
+        a_query("now", "window seats"),
+        a_query("early", "window seats", asked_at="2026-01-10T00:00:00+00:00"),
+        a_query("trains", "trains or the aisle?"),
+    ]
+    qrels = [("now", "m0", 1), ("now", "n0", 3), ("now", "o0", 2), ("now", "m2", 3), ("early", "o0", 2)]
+    qrels += [("early", "n0", 1), ("trains", "n3", 2), ("trains", "n1", 1), ("trains", "m1", 3)]
+    profile = built_in("five-signal")
+    with loaded(write_folder(tmp_path, memories, queries, qrels)) as (engine, judgements, there):
+        found = gather(engine, judgements, there, profile, k=k, tell=untold)
+        answers = trial.ask(engine, judgements, there, profile, tell=untold)
+    recalls, ndcgs = found.measured(Numbers.of(profile))
+    measured = [answer.scores([k]) for answer in answers]
+    assert [answer.twins for answer in answers][:2] == [{"n0": "m0", "o0": "m0"}, {"n0": "m0"}]
+    assert recalls.tolist() == [one[f"recall@{k}"] for one in measured]
+    assert ndcgs == pytest.approx([one[f"ndcg@{k}"] for one in measured])
 
 
 def test_other_numbers_rank_as_the_engine_does_with_a_profile_that_has_them(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Folders of judgements: what is read, and what is refused with its file, line and field."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,22 @@ def test_judged_memories_that_cannot_be_found_are_counted(tmp_path: Path) -> Non
     assert found.ended_at == found.written_at == datetime(2026, 3, 1, tzinfo=UTC)
 
 
+def test_queries_with_no_memory_in_sight_are_counted(tmp_path: Path) -> None:
+    memories = [
+        a_memory("m"),
+        a_memory("shared", "tea at five", scope="acme", shared=True, created_at="2026-01-10T00:00:00+00:00"),
+    ]
+    before, between = "2025-12-31T00:00:00+00:00", "2026-01-05T00:00:00+00:00"
+    seeing = [a_query("own", asked_at=between), a_query("of the team", scope="acme/ben")]
+    blind = [
+        a_query("too early", asked_at=before),
+        a_query("before it was shared", scope="acme/ben", asked_at=between),
+        a_query("elsewhere", scope="acme-labs/ana"),
+    ]
+    qrels = [(query["id"], "m", 1) for query in (*seeing, *blind)]
+    assert read_judgements(write_folder(tmp_path, memories, [*seeing, *blind], qrels)).blind == len(blind)
+
+
 def test_some_queries_are_spread_over_all(tmp_path: Path) -> None:
     queries = [a_query(f"q{number}") for number in range(10)]
     qrels = [(query["id"], "m", 1) for query in queries]
@@ -96,11 +113,31 @@ def test_a_file_that_is_missing_empty_or_no_text_is_refused(name: str, tmp_path:
 def test_an_empty_folder_none_and_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
         read_judgements(tmp_path)
-    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+    holds = "a folder of judgements has memories.jsonl, queries.jsonl and qrels.tsv"
+    with pytest.raises(InvalidInput, match=f"^there is no folder '{tmp_path}/nowhere'; {holds}$"):
         read_judgements(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+    with pytest.raises(InvalidInput, match=f"^'{tmp_path}/file' is no folder; {holds}$"):
         read_judgements(tmp_path / "file")
+    with pytest.raises(InvalidInput, match="cannot be read: File name too long"):
+        read_judgements(tmp_path / ("x" * 3_000))
+
+
+@pytest.mark.parametrize("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
+def test_what_is_no_ordinary_file_is_refused_and_not_read(name: str, tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InvalidInput, match=f"^'.*/{name}' is no ordinary file; put one there$"):
+        read_judgements(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
+        read_judgements(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
+        read_judgements(tmp_path)
 
 
 BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.measures import any_found, names, ndcg, quantile, recall, reciprocal_rank, scores
+from recollect.evaluation.measures import any_found, gains, names, ndcg, quantile, recall, reciprocal_rank, scores
 
 ids = st.sampled_from([*"abcdefghij"])
 rankings = st.lists(ids, unique=True)
@@ -39,6 +39,43 @@ def test_the_best_order_has_no_more_places_than_the_ranking_is_cut_to() -> None:
 def test_the_reciprocal_rank_is_that_of_the_first_judged() -> None:
     assert reciprocal_rank(RANKED, {"b": 1.0, "a": 1.0}) == 1 / 2
     assert reciprocal_rank(RANKED, {"z": 1.0}) == 0.0
+
+
+def test_twins_are_all_found_at_one_place_which_gains_the_highest_of_their_grades() -> None:
+    grades, twins = {"a": 1.0, "twin": 3.0, "other twin": 2.0, "b": 2.0}, {"twin": "a", "other twin": "a"}
+    assert gains(grades, twins) == {"a": 3.0, "b": 2.0}
+    assert [recall(RANKED, grades, k, twins) for k in (1, 2, 4)] == [0, 3 / 4, 4 / 4]
+    gain = 3 / math.log2(3) + 2 / math.log2(5)
+    best = 3 / math.log2(2) + 2 / math.log2(3)
+    assert ndcg(RANKED, grades, 4, twins) == pytest.approx(gain / best)
+    assert ndcg(["a", "b"], grades, 4, twins) == 1.0
+
+
+def test_a_memory_that_is_judged_by_its_twin_alone_counts() -> None:
+    found = scores(RANKED, {"twin": 2.0}, [2], {"twin": "a"})
+    assert found == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1 / math.log2(3), "mrr": 1 / 2}
+
+
+stand_ins = st.dictionaries(ids, st.sampled_from([*"ABC"]))
+
+
+@given(judged, stand_ins, ks)
+def test_the_best_order_of_memories_with_twins_is_worth_exactly_1(
+    grades: dict[str, float], twins: dict[str, str], k: int
+) -> None:
+    worth = gains(grades, twins)
+    best = sorted(worth, key=lambda id: -worth[id])
+    assert ndcg(best, grades, k, twins) == 1.0
+    assert recall(best, grades, len(best), twins) == 1.0
+    assert reciprocal_rank(best, grades, twins) == 1.0
+
+
+@given(rankings, judged, stand_ins, ks)
+def test_every_measure_lies_within_0_and_1_with_twins_too(
+    ranked: list[str], grades: dict[str, float], twins: dict[str, str], k: int
+) -> None:
+    ranked = [*dict.fromkeys(twins.get(id, id) for id in ranked)]
+    assert all(0.0 <= value <= 1.0 + 1e-12 for value in scores(ranked, grades, [k], twins).values())
 
 
 @given(rankings, judged, ks)

@@ -76,32 +76,45 @@ def test_nothing_is_taken_from_another_scope(tmp_path: Path) -> None:
     assert "theirs" not in asked(judged(tmp_path, memories, "theirs")).found
 
 
-def test_texts_that_repeat_give_what_they_would_if_all_were_stored(tmp_path: Path) -> None:
-    """A capital makes another text, but neither other words nor another direction, so nothing is merged."""
-    repeated = [*numbered(), a_memory("a twin", TEXTS[0]), a_memory("z twin", TEXTS[0])]
-    distinct = [*numbered(), a_memory("a twin", TEXTS[0].upper()), a_memory("z twin", TEXTS[0].title())]
-    qrels = ("m0", "a twin", "z twin", "m4")
-    figures = [
-        outcome("p", "1", 200, [asked(judged(tmp_path / name, memories, *qrels))], [1, 2, 3, 5]).whole.means
-        for name, memories in (("repeated", repeated), ("distinct", distinct))
+def test_texts_that_repeat_take_one_place_at_which_all_of_them_are_found(tmp_path: Path) -> None:
+    repeated = [*numbered(), a_memory("m0 twin", TEXTS[0]), a_memory("m0 twin too", TEXTS[0])]
+    answers = [
+        asked(judged(tmp_path / "repeated", repeated, "m0", "m0 twin", "m0 twin too", "nowhere")),
+        asked(judged(tmp_path / "once", numbered(), "m0")),
     ]
-    assert figures[0] == figures[1]
-    assert figures[0]["recall@2"] == 2 / 4
+    assert answers[0].found == answers[1].found
+    assert answers[0].tokens == answers[1].tokens
+    means = outcome("p", "1", 200, answers[:1], [1]).whole.means
+    assert (means["recall@1"], means["ndcg@1"], means["mrr"]) == (3 / 4, 1.0, 1.0)
+    places = [answers[0].place(id) for id in ("m0", "m0 twin", "m0 twin too", "nowhere")]
+    assert places == [1, 1, 1, None]
+
+
+@pytest.mark.parametrize("grades", [{}, {"m0 twin": 3}, {"m0": 3, "m4": 2}])
+def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dict[str, int], tmp_path: Path) -> None:
+    memories = [a_memory("m0", TEXTS[0]), a_memory("m0 twin", TEXTS[0]), a_memory("m4", TEXTS[4])]
+    qrels = [("q", id, grades.get(id, 1)) for id in ("m0", "m0 twin", "m4")]
+    folder = write_folder(tmp_path, memories, [a_query("q", TEXTS[0])], qrels)
+    answer = asked(read_judgements(folder))
+    assert answer.found == ("m0", "m4")
+    assert answer.complete
+    assert answer.scores([2]) == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1.0, "mrr": 1.0}
 
 
 @pytest.mark.parametrize("more", [{}, {"project": "travel"}, {"importance": 0.9}, {"tags": ["seat"]}])
 def test_a_twin_is_credited_whatever_else_it_says(more: dict[str, Any], tmp_path: Path) -> None:
     twin = a_memory("twin", TEXTS[0], created_at="2026-01-15T00:00:00+00:00", **more)
     answer = asked(judged(tmp_path, [twin, *numbered()], "twin"))
-    assert answer.found[:2] == ("m0", "twin")
-    assert len(answer.found) == len(TEXTS) + 1
+    assert (answer.found[0], answer.twins) == ("m0", {"twin": "m0"})
+    assert (answer.place("twin"), answer.complete) == (1, True)
+    assert len(answer.found) == len(TEXTS)
 
 
 def test_a_twin_that_is_later_than_the_query_is_not_credited(tmp_path: Path) -> None:
     twin = a_memory("twin", TEXTS[0], created_at="2026-02-15T00:00:00+00:00", project="travel")
     answer = asked(judged(tmp_path, [twin, *numbered()], "m0", "twin"))
     assert answer.found[0] == "m0"
-    assert "twin" not in answer.found
+    assert (answer.twins, answer.place("twin"), answer.complete) == ({}, None, False)
 
 
 def test_a_store_that_is_kept_says_again_which_memory_stands_for_which(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ def test_every_number_is_told_and_whether_anything_was_to_be_learned_of_it(made:
         "after": 0.6,
         "folds": [0.6, 0.6, 0.6],
         "tuned": False,
+        "settled": True,
     }
     assert told["lexical"]["tuned"]
     assert told["lexical"]["after"] == made.profile.weight("lexical")
@@ -111,6 +112,24 @@ def test_a_reader_is_told_what_it_is_worth(made: Tuned) -> None:
     assert lines[0] == "fresh 1 on notes, few: 48 queries of 6 scopes, embedder hashing-256"
     assert any(line.startswith("importance  ") and line.endswith("tells anything of it") for line in lines)
     assert lines[-1] == "what was held out gained +1.0000, p < 0.001"
+
+
+def with_lexical(tuned: Tuned, *weights: float) -> Tuned:
+    """The same, with these weights of `lexical` found in the folds."""
+    folds = [
+        replace(fold, numbers=replace(fold.numbers, weights=(weight, *fold.numbers.weights[1:])))
+        for fold, weight in zip(tuned.tuning.folds, weights, strict=True)
+    ]
+    return replace(tuned, tuning=replace(tuned.tuning, folds=tuple(folds)))
+
+
+def test_folds_that_do_not_agree_on_a_weight_are_warned_of(made: Tuned) -> None:
+    warning = "the folds do not agree on lexical (0.1000 to 0.7000): judge more queries, of more scopes, before you "
+    torn = with_lexical(made, 0.1, 0.7, 0.3)
+    assert list(report(torn))[-2] == f"{warning}rely on it"
+    assert {one["signal"]: one["settled"] for one in document(torn)["numbers"]}["lexical"] is False
+    agreed = with_lexical(made, 0.4, 0.5, 0.45)
+    assert not any("do not agree" in line for line in report(agreed))
 
 
 def test_nothing_found_is_said_plainly(made: Tuned) -> None:

@@ -22,6 +22,7 @@ from recollect.evaluation.tuning import (
     changeable,
     deal,
     fit,
+    is_settled,
     mean,
     rounded,
     tune,
@@ -130,6 +131,26 @@ def test_every_fold_has_something_of_every_folder_if_that_can_be() -> None:
     assert [{place for place, _ in fold} for fold in dealt] == [{0, 1}] * 3
     sizes = [sum(folders[0].count(scope) for place, scope in fold if place == 0) for fold in dealt]
     assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("folds", "settled"),
+    [
+        ([0.3, 0.3, 0.3], True),
+        ([0.39, 0.55], True),
+        ([0.2, 0.4], False),
+        ([0.2, 0.39], True),
+        ([0.001, 0.04], True),
+        ([0.001, 0.06], False),
+        ([0.0, 0.0], True),
+        ([0.0, 0.6], False),
+    ],
+)
+def test_a_number_is_settled_if_it_is_neither_twice_as_high_in_a_fold_nor_by_much(
+    folds: list[float], settled: bool
+) -> None:
+    assert is_settled(folds) == settled
+    assert is_settled(folds[::-1]) == settled
 
 
 def worth_of(target: Numbers) -> float:

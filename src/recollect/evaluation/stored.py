@@ -1,0 +1,72 @@
+"""Stored: a folder of judgements in a store of its own, which can be asked any number of times."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from recollect.engine.engine import DEPTH, Engine
+from recollect.evaluation import trial
+from recollect.evaluation.figures import Answer
+from recollect.evaluation.judgements import Judgements, sees
+from recollect.ranking.profile import Profile
+
+
+class Opens(Protocol):
+    """Opens the store of a folder, by the clock that it is given."""
+
+    def __call__(self, *, clock: Callable[[], datetime]) -> AbstractContextManager[Engine]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A folder that is loaded: which memory stands for which ids, the model of their vectors, and how it is opened."""
+
+    judgements: Judgements
+    loaded: trial.Loaded
+    embedder: str
+    opens: Opens
+
+    @property
+    def merged(self) -> int:
+        """How many ids another one stands for."""
+        return len(self.judgements.drafts) - len(self.loaded)
+
+    @property
+    def outside(self) -> int:
+        """How many judged memories were there when it was asked, but where the query's scope does not see them.
+
+        A memory is seen if any that it stands for is: what one of two twins shares, the other does.
+        """
+        drafts, since = {str(draft.id): draft for draft in self.judgements.drafts}, self.judgements.since
+        beside = {id: [drafts[one] for one in ids] for ids in self.loaded.values() for id in ids}
+        return sum(
+            id in since and since[id] <= query.asked_at and not any(sees(query, draft) for draft in beside[id])
+            for query in self.judgements.queries
+            for id in query.grades
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[Engine]:
+        """The store at the end of all that the folder tells.
+
+        An engine of its own for whoever asks: what one has embedded already would make the next one look faster.
+        """
+        ended_at = self.judgements.ended_at
+        with self.opens(clock=lambda: ended_at) as engine:
+            yield engine
+
+    def ask(self, profile: Profile, *, depth: int = DEPTH, tell: trial.Tell = trial.unheard) -> list[Answer]:
+        """What the profile answers to every query."""
+        with self.opened() as engine:
+            return trial.ask(engine, self.judgements, self.loaded, profile, depth=depth, tell=tell)
+
+
+def store(judgements: Judgements, opens: Opens, tell: trial.Tell = trial.unheard) -> Stored:
+    """Load the folder into its store, unless that has it already, and say what is there to be asked."""
+    written_at = judgements.written_at
+    # by a clock of the memories' own time, so that what is kept of loading them is never too old
+    with opens(clock=lambda: written_at) as engine:
+        loaded = trial.load(engine, judgements, tell)
+        return Stored(judgements=judgements, loaded=loaded, embedder=engine.embedder, opens=opens)
