@@ -10,16 +10,18 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from recollect import config, wiring
 from recollect.engine.engine import DEPTH
-from recollect.evaluation import trial
 from recollect.evaluation.figures import Outcome, outcome
 from recollect.evaluation.intervals import Difference, compare
-from recollect.evaluation.judgements import Judgements, read_judgements
+from recollect.evaluation.judgements import read_judgements
+from recollect.evaluation.stored import Stored, store
+from recollect.ranking.measured import fingerprint
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Hearing, Profile
 from recollect.version import __version__
@@ -28,15 +30,8 @@ K = 10
 MEASURES = (f"recall@{K}", f"ndcg@{K}")
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "ranking.md"
 BEGIN, END = "<!-- ablation: begin -->", "<!-- ablation: end -->"
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A folder in its store."""
-
-    judgements: Judgements
-    store: Path
-    ids: trial.Loaded
+STAMP = 12
+"""How many digits of a fingerprint are shown."""
 
 
 def variants(profile: Profile) -> Iterator[tuple[str, Profile]]:
@@ -59,26 +54,22 @@ def _without(profile: Profile, name: str) -> Profile:
     left = [term for term in profile.terms if term.signal.name != name]
     total = sum(term.weight for term in left)
     terms = [replace(term, weight=term.weight / total) for term in left]
-    gates = tuple(gate for gate in profile.gates if gate.signal.name != name)
+    gates = tuple(
+        replace(gate, otherwise=tuple(way for way in gate.otherwise if way.signal.name != name))
+        for gate in profile.gates
+        if gate.signal.name != name
+    )
     return replace(profile, terms=tuple(terms), gates=gates)
 
 
-def ask(loaded: Loaded, profile: Profile) -> Outcome:
+def ask(folder: Stored, profile: Profile) -> Outcome:
     """What the profile comes to on the folder."""
-    with wiring.open(loaded.store, clock=lambda: loaded.judgements.ended_at) as engine:
-        answers = trial.ask(engine, loaded.judgements, loaded.ids, profile, tell=_unheard)
-    return outcome(profile.name, profile.version, DEPTH, answers, (K,))
+    return outcome(profile.name, profile.version, DEPTH, folder.ask(profile), (K,))
 
 
-def load(folder: Path, stores: Path, embedder: str | None) -> Loaded:
+def load(folder: Path, stores: Path, embedder: str | None) -> Stored:
     """The folder in a store of its own."""
-    judgements, store = read_judgements(folder), stores / f"{folder.name}.db"
-    with wiring.open(store, embedder=embedder, clock=lambda: judgements.written_at) as engine:
-        return Loaded(judgements, store, trial.load(engine, judgements, _unheard))
-
-
-def _unheard(done: int, total: int) -> None:
-    """A benchmark has no bar."""
+    return store(read_judgements(folder), partial(wiring.open, stores / f"{folder.name}.db", embedder=embedder))
 
 
 def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:
@@ -93,8 +84,9 @@ def table(
     folders = list(wholes)
     head = " | ".join(f"{name}: {measure}" for name in folders for measure in ("recall", "nDCG"))
     asked = " and ".join(f"{len(wholes[one].answers)} queries of {one}" for one in folders)
+    ranked = f"Profile `{profile.name}` version {profile.version}, fingerprint `{fingerprint(profile)[:STAMP]}`"
     lines = [
-        f"Profile `{profile.name}` version {profile.version}, recollect {__version__}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"{ranked}, recollect {__version__}, {datetime.now(UTC):%Y-%m-%d}.",
         f"recall@{K} and nDCG@{K} over {asked}.",
         "In brackets, the 95 % interval of the paired difference; bold where it leaves out 0.",
         "",
@@ -114,6 +106,22 @@ def table(
 def _told(one: Difference) -> str:
     mark = "**" if one.interval.low > 0.0 or one.interval.high < 0.0 else ""
     return f"{mark}{one.mean:+.3f}{mark} [{one.interval.low:+.3f}, {one.interval.high:+.3f}]".replace("-", "−")
+
+
+def placed(page: str, written: str) -> str:
+    """The page with this between its markers; refused if it has no such place, or several."""
+    made, count = re.subn(
+        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: f"{BEGIN}\n{written}\n{END}", page, flags=re.DOTALL
+    )
+    if count != 1:
+        raise SystemExit(f"{PAGE.name} has {count} places for it, between {BEGIN} and {END}; give it one")
+    return made
+
+
+def measured_with(page: str) -> str | None:
+    """The beginning of the fingerprint of the profile that the page's table is about, if it tells."""
+    told = re.search(f"{re.escape(BEGIN)}.*?fingerprint `([0-9a-f]{{{STAMP}}})`.*?{re.escape(END)}", page, re.DOTALL)
+    return told[1] if told else None
 
 
 def main() -> None:
@@ -138,13 +146,7 @@ def main() -> None:
     if given.printed:
         print(written)
         return
-    page = PAGE.read_text()
-    made, count = re.subn(
-        f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n{written}\n{END}", page, flags=re.DOTALL
-    )
-    if count != 1:
-        raise SystemExit(f"{PAGE.name} has no place for it, between {BEGIN} and {END}")
-    PAGE.write_text(made)
+    PAGE.write_text(placed(PAGE.read_text(encoding="utf-8"), written), encoding="utf-8")
 
 
 if __name__ == "__main__":

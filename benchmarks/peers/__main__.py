@@ -14,29 +14,30 @@ results.json, where figures that are not measured anew stay, and from there into
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from peers import judgements, material, page, plot, results
+from peers import making, page, plot, results
 from peers.environments import NotInstalled
 from peers.job import Job, Outcome
-from peers.judgements import Judgements
 from peers.machine import this_machine
-from peers.metrics import quality
+from peers.quality import quality
 from peers.results import Measured, Record
 from peers.roster import PEERS, Peer
 from peers.running import Failed, run
-from peers.synthetic import synthetic
 from recollect.config import Settings
+from recollect.evaluation.judgements import Judgements, read_judgements
+from recollect.ranking.measured import fingerprint
+from recollect.ranking.profiles import built_in
 from recollect.wiring import named_embedder
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
-PLOT = PAGE.with_name("benchmarks-search.svg")
+PLOT = "benchmarks-search.svg"
 SIZES = (1_000, 10_000, 100_000)
 QUESTIONS = 103
 
@@ -47,17 +48,17 @@ def main() -> None:
     if not chosen.page:
         with ExitStack() as stack:
             folder = chosen.material or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            judged = [judgements.read(one) for one in chosen.data]
-            prepare(folder, judged, chosen.rows)
+            prepared = prepare(folder, chosen.data, chosen.rows)
             for peer in PEERS:
                 if not chosen.only or peer.name in chosen.only:
                     print(f"{peer.name}", flush=True)
-                    known[peer.name] = measure(peer, known.get(peer.name, Record()), folder, judged, chosen)
+                    known[peer.name] = measure(peer, known.get(peer.name, Record()), prepared, chosen)
                     results.write(chosen.results, known)
-    ordered = {peer.name: known[peer.name] for peer in PEERS if peer.name in known}
-    results.write(chosen.results, ordered)
-    PLOT.write_text(plot.search(ordered), encoding="utf-8")
-    PAGE.write_text(page.page(ordered), encoding="utf-8")
+        results.write(chosen.results, {peer.name: known[peer.name] for peer in PEERS if peer.name in known})
+        known = results.read(chosen.results)  # as the page is written from it another time
+    written = PAGE if chosen.results.resolve() == RESULTS.resolve() else chosen.results.with_name(PAGE.name)
+    written.with_name(PLOT).write_text(plot.search(known), encoding="utf-8")
+    written.write_text(page.page(known, fingerprint(built_in("default"))), encoding="utf-8")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -70,7 +71,12 @@ def arguments() -> argparse.ArgumentParser:
     known.add_argument("--only", nargs="+", choices=[peer.name for peer in PEERS], help="measure only these peers")
     known.add_argument("--seconds", type=float, default=180.0, help="how long adding may take")
     known.add_argument("--page", action="store_true", help="measure nothing, only write the page anew")
-    known.add_argument("--results", type=Path, default=RESULTS, help="where the figures are kept")
+    known.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        help="where the figures are kept, and beside them the page, if elsewhere",
+    )
     known.add_argument("--material", type=Path, metavar="DIR", help="keep texts and vectors there for the next run")
     known.add_argument(
         "--envs", type=Path, metavar="DIR", default=Path.home() / ".cache" / "recollect-peers", help="environments"
@@ -78,30 +84,29 @@ def arguments() -> argparse.ArgumentParser:
     return known
 
 
-def prepare(folder: Path, judged: Iterable[Judgements], rows: Iterable[int]) -> None:
-    """Write the material that is not there yet: the synthetic one of the largest size, and one for each folder."""
-    largest = max(rows, default=0)
-    if largest:
-        _unless_there(folder / f"synthetic-{max(rows)}", lambda: synthetic(largest, QUESTIONS))
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Where the material is: the synthetic one, if it is asked for, and that of each folder of judgements."""
+
+    synthetic: Path | None
+    judged: Sequence[tuple[Judgements, Path]]
+
+
+def prepare(folder: Path, data: Sequence[Path], rows: Sequence[int]) -> Prepared:
+    """The material, made where it is not there: the synthetic one of the largest size, and one for each folder."""
+    read = [read_judgements(one.resolve()) for one in data]
     minilm = named_embedder("minilm", Settings())
-    for one in judged:
-        _unless_there(folder / one.name, lambda one=one: judgements.embedded(one, minilm))  # type: ignore[misc]
+    return Prepared(
+        making.for_speed(folder, max(rows), QUESTIONS) if rows else None,
+        [(one, making.for_quality(folder, one, minilm)) for one in read],
+    )
 
 
-def _unless_there(folder: Path, make: Callable[[], material.Material]) -> None:
-    if not folder.exists():
-        print(f"preparing {folder.name}", flush=True)
-        material.write(folder, make())
-
-
-def measure(
-    peer: Peer, record: Record, folder: Path, judged: Iterable[Judgements], chosen: argparse.Namespace
-) -> Record:
+def measure(peer: Peer, record: Record, prepared: Prepared, chosen: argparse.Namespace) -> Record:
     """The record of a peer with all that is measured now."""
     plain = Job(measure="quality", material="", variant=peer.variant, seconds=chosen.seconds, packages=peer.packages)
     for rows in sorted(chosen.rows) if "speed" in peer.measures else ():
-        source = str(folder / f"synthetic-{max(chosen.rows)}")
-        outcome = tried(peer, replace(plain, measure="speed", material=source, rows=rows), chosen)
+        outcome = tried(peer, replace(plain, measure="speed", material=str(prepared.synthetic), rows=rows), chosen)
         if isinstance(outcome, str):
             record = record.with_problem(f"speed {rows}", outcome)
         elif outcome.speed:
@@ -109,13 +114,14 @@ def measure(
             print(f"  {outcome.speed}", flush=True)
             if not outcome.speed.finished:
                 break  # nor would more be
-    for one in judged:
-        outcome = tried(peer, replace(plain, material=str(folder / one.name)), chosen)
+    for one, source in prepared.judged:
+        name = one.folder.name
+        outcome = tried(peer, replace(plain, material=str(source)), chosen)
         if isinstance(outcome, str):
-            record = record.with_problem(f"quality {one.name}", outcome)
+            record = record.with_problem(f"quality {name}", outcome)
         elif outcome.found is not None:
-            record = record.with_quality(one.name, quality(outcome.found, one.grades), measured(outcome, chosen))
-            print(f"  {one.name}: {record.quality[one.name]}", flush=True)
+            record = record.with_quality(name, quality(outcome.found, one.queries), measured(outcome, chosen))
+            print(f"  {name}: {record.quality[name]}", flush=True)
     return record
 
 
@@ -140,6 +146,7 @@ def measured(outcome: Outcome, chosen: argparse.Namespace) -> Measured:
         load=os.getloadavg()[0],
         python=outcome.python,
         versions=outcome.versions,
+        fingerprint=outcome.fingerprint,
     )
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
@@ -50,26 +51,25 @@ class Vectors:
     def __init__(self, given: Material) -> None:
         self._known = {
             text.strip(): vector
-            for said in (given.memories, given.questions)
+            for said in (given.wordings, given.memories, given.questions)
             for text, vector in ((one.text, one.vector) for one in said)
         }
 
     def __call__(self, text: str) -> Vector:
-        return self._known[text.strip()]  # some peers embed without the blanks at both ends
+        found = self._known.get(text.strip())  # some peers embed without the blanks at both ends
+        if found is None:
+            raise LookupError(f"the material has no vector of {text!r}")
+        return found
 
     def rows(self, texts: Sequence[str]) -> Matrix:
         """A row for each text."""
         return np.stack([self(text) for text in texts])
 
-    def knows(self, texts: Sequence[str]) -> bool:
-        """Whether there is a vector for each text."""
-        return all(text.strip() in self._known for text in texts)
 
-
-def drive(opening: Opening) -> None:
+def drive(opening: Opening, fingerprint: str | None = None) -> None:
     """Do the job in the file that is named first, and write the outcome to the one that is named second."""
     job, path = Job.read(Path(sys.argv[1])), Path(sys.argv[2])
-    do(job, opening).write(path)
+    replace(do(job, opening), fingerprint=fingerprint).write(path)
 
 
 def do(job: Job, opening: Opening) -> Outcome:

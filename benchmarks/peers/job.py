@@ -82,6 +82,9 @@ class Outcome:
     found: dict[str, list[str]] | None = None
     """Of each question, the ids of the memories that were found, best first."""
 
+    fingerprint: str | None = None
+    """Which numbers a profile ranked with, if it was one of recollect's."""
+
     @classmethod
     def read(cls, path: Path) -> Self:
         """The outcome in a file."""

@@ -43,13 +43,23 @@ class Asked:
     vector: Vector
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A question as somebody would put it whom it names; `question` is its id."""
+
+    text: str
+    question: str
+    vector: Vector
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is remembered and what is asked, and which model the vectors are from."""
+    """What is remembered and what is asked, in which other words too, and which model the vectors are from."""
 
     model: str
     memories: Sequence[Said]
     questions: Sequence[Asked]
+    wordings: Sequence[Wording] = ()
 
 
 def write(folder: Path, material: Material) -> None:
@@ -58,6 +68,8 @@ def write(folder: Path, material: Material) -> None:
     (folder / "model.txt").write_text(material.model, encoding="utf-8")
     np.save(folder / "memories.npy", np.stack([one.vector for one in material.memories]))
     np.save(folder / "questions.npy", np.stack([one.vector for one in material.questions]))
+    width = len(material.questions[0].vector)
+    np.save(folder / "wordings.npy", np.reshape([one.vector for one in material.wordings], (-1, width)))
     _write_lines(
         folder / "memories.jsonl",
         (
@@ -72,6 +84,7 @@ def write(folder: Path, material: Material) -> None:
             for one in material.questions
         ),
     )
+    _write_lines(folder / "wordings.jsonl", ({"text": one.text, "question": one.question} for one in material.wordings))
 
 
 def read(folder: Path, rows: int | None = None) -> Material:
@@ -86,7 +99,9 @@ def read(folder: Path, rows: int | None = None) -> Material:
         Asked(**{**line, "at": line["at"] and datetime.fromisoformat(line["at"])}, vector=vector)
         for line, vector in zip(_lines(folder / "questions.jsonl"), asked, strict=True)
     ]
-    return Material((folder / "model.txt").read_text(encoding="utf-8"), memories, questions)
+    put = zip(_lines(folder / "wordings.jsonl"), np.load(folder / "wordings.npy"), strict=True)
+    wordings = [Wording(**line, vector=vector) for line, vector in put]
+    return Material((folder / "model.txt").read_text(encoding="utf-8"), memories, questions, wordings)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -2,22 +2,31 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from peers.results import Record, Results
+from peers.results import Measured, Record, Results
 from peers.roster import PEERS, Peer
 
 OURS = "recollect"
+DRIVER = next(peer.driver for peer in PEERS if peer.name == OURS)
+"""Whoever is driven by it is recollect too, and no rival."""
+
+NONE = "–"
+STAMP = 12
+"""How many digits of a fingerprint are shown."""
+
 NOTICED = 0.05
 """By which share another must be better before it is called better; less is noise."""
+
+Peers = Sequence[tuple[Peer, Record]]
 
 HEAD = """\
 # recollect beside others
 
 <!-- Written by `scripts/bench peers` from benchmarks/peers/results.json; change it there. -->
 
-What you would use instead, given the same texts and the same vectors, each alone, with one thread. Read the times for
-their order of magnitude: the machine was shared, and a time differs by a third from one run to the next.
+What you would use instead, given the same texts and the same vectors (with [one difference](#how-it-was-measured)),
+each alone, with one thread. Read the times for their order of magnitude: the machine was shared, and a time differs by
+a third from one run to the next.
 """
 
 METHOD = """\
@@ -27,8 +36,12 @@ METHOD = """\
   runs after the others in a process of its own, has one thread for arithmetic, and is given the same
   texts and 384-dimensional vectors. Embedding is not timed: every peer looks vectors up. It may keep its files on disk
   where it has a way to, and is asked for the best 10 of one user.
-- **Speed** is with synthetic memories of twenty words and random unit vectors, all of one user. In bulk means a
-  thousand at a time, by the peer's own way to add several if it has one; then a hundred more one at a time; then a
+- **One difference.** Where a question names a speaker, recollect searches with the vector of the question as that
+  speaker would put it ("I" for "Caroline"), one for each who is named, and not with the vector that the others are
+  given; these are looked up too. With the others' vector it gets the figures of *one vector a question*.
+- **Speed** is with synthetic memories of twenty words and random unit vectors, all of one user: conversations of twenty
+  turns between two speakers, a minute apart. Every other question names one of the two. In bulk means a thousand at a
+  time, by the peer's own way to add several if it has one; then a hundred more one at a time; then a
   hundred searches. Adding that takes longer than three minutes is not finished, and then nothing is searched.
 - **Quality** is recall and nDCG of the first 10 on folders of judged questions: the share of the memories that answer a
   question, and how far up they are. A question is answered from its user's memories up to the moment it is asked.
@@ -56,66 +69,147 @@ The folders are not part of this repository: LoCoMo's licence does not allow it.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """One figure that peers may be compared by."""
+    """One figure that peers are compared by."""
 
     what: str
     value: Callable[[Record], float | None]
     shown: Callable[[float], str]
+    unit: str = ""
     falling: bool
     """Whether less is better."""
 
-    but: tuple[str, ...] = ()
-    """Who does not take part."""
-
-    def lost(self, results: Results) -> str | None:
-        """Who is noticeably better than recollect, the best first; nothing if nobody is."""
-        ours = self.value(results[OURS]) if OURS in results else None
+    def lost(self, peers: Peers) -> str | None:
+        """Who of these is noticeably better than recollect, the best first; nothing if nobody is."""
+        ours = next((self.value(record) for peer, record in peers if peer.name == OURS), None)
         if ours is None:
             return None
         sign = -1.0 if self.falling else 1.0
-        others = [
-            (peer, self.value(record)) for peer, record in _present(results) if peer.name not in (OURS, *self.but)
-        ]
-        ahead = [(peer, value) for peer, value in others if value is not None]
-        better = [(peer, value) for peer, value in ahead if sign * (value - ours) > NOTICED * min(value, ours)]
+        others = [(peer, self.value(record)) for peer, record in peers if peer.driver != DRIVER]
+        known = [(peer, value) for peer, value in others if value is not None]
+        better = [(peer, value) for peer, value in known if sign * (value - ours) > NOTICED * min(value, ours)]
         if not better:
             return None
         better.sort(key=lambda one: -sign * one[1])
-        names = ", ".join(f"{peer.title} {self.shown(value)}" for peer, value in better)
-        return f"- {self.what}, {self.shown(ours)}: {names}"
+        names = ", ".join(f"{peer.title} {self.shown(value)}{self.unit}" for peer, value in better)
+        return f"- {self.what}, {self.shown(ours)}{self.unit}: {names}"
 
 
-def contests(results: Results) -> Iterator[Contest]:
-    """Every figure there is to be better at."""
-    floor = tuple(peer.name for peer in PEERS if not peer.kept)
-    for rows in _sizes(results):
-        yield Contest(what=f"**Search** among {rows:,}", value=partial(_p50, rows), shown=_ms, falling=True)
-    for rows in _sizes(results):
-        yield Contest(
-            what=f"**Adding** {rows:,} in bulk", value=partial(_bulk, rows), shown=_rate, falling=False, but=floor
-        )
-    for rows in _sizes(results):
-        yield Contest(what=f"**Adding one** to {rows:,}", value=partial(_one, rows), shown=_ms, falling=True, but=floor)
-    for rows in _sizes(results)[-1:]:
-        yield Contest(what=f"**Memory** with {rows:,}", value=partial(_memory, rows), shown=_mib, falling=True)
-    for name in _folders(results):
-        yield Contest(what=f"**Recall** on {name}", value=partial(_recall, name), shown=_share, falling=False)
-        yield Contest(what=f"**nDCG** on {name}", value=partial(_ndcg, name), shown=_share, falling=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a table: a figure of each peer, or several between strokes."""
+
+    title: str
+    contests: tuple[Contest, ...]
+    absent: Callable[[Record], str] = lambda _: NONE
+    """What is said of a peer without any of the figures."""
+
+    def cell(self, record: Record) -> str:
+        """What the table says of a peer."""
+        values = [(contest, contest.value(record)) for contest in self.contests]
+        if all(value is None for _, value in values):
+            return self.absent(record)
+        return " / ".join(NONE if value is None else contest.shown(value) for contest, value in values)
 
 
-def page(results: Results) -> str:
-    """The whole page."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table and who is in it; whatever it shows, recollect may lose at."""
+
+    title: str
+    about: str
+    columns: tuple[Column, ...]
+    peers: Peers
+    remark: str = ""
+    """The title of a last column of words."""
+
+    said: Callable[[Peer], str] = lambda _: ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The table, with what its figures are; nothing if there is nobody in it."""
+        if not self.columns or not self.peers:
+            return []
+        remark = [self.remark] if self.remark else []
+        titles = ["", *(column.title for column in self.columns), *remark]
+        rows = [
+            [peer.title, *(column.cell(record) for column in self.columns), *([self.said(peer)] if remark else [])]
+            for peer, record in self.peers
+        ]
+        return [self.about, "", *_table(titles, rows)]
+
+    @property
+    def losses(self) -> Iterator[str]:
+        """Every figure that another in this table is better at."""
+        for column in self.columns:
+            for contest in column.contests:
+                if lost := contest.lost(self.peers):
+                    yield lost
+
+
+def tables(results: Results) -> list[Table]:
+    """Everything that was measured."""
+    sizes, folders = _sizes(results), _folders(results)
+    timed = [(peer, record) for peer, record in _present(results) if record.speed]
+    keeping = [(peer, record) for peer, record in timed if peer.kept]
+    judged = [(peer, record) for peer, record in _present(results) if record.quality]
+    return [
+        Table(
+            title="Search",
+            about="Median / 95th percentile for the best 10, and the first search after the last write; milliseconds.",
+            columns=(*map(_searched, sizes), *map(_first, sizes)),
+            peers=timed,
+        ),
+        Table(
+            title="Adding",
+            about="Memories a second in bulk; the median of one by itself, in milliseconds.",
+            columns=(*map(_bulk, sizes), *map(_one, sizes)),
+            peers=keeping,
+            remark="then they are",
+            said=lambda peer: peer.kept,
+        ),
+        Table(
+            title="Room",
+            about="How much more memory the process took than with the texts and vectors alone, and its files; MiB.",
+            columns=(*map(_memory, sizes), *map(_disk, sizes)),
+            peers=timed,
+        ),
+        Table(
+            title="Quality",
+            about="recall@10 / nDCG@10.",
+            columns=tuple(map(_judged, folders)),
+            peers=judged,
+            remark="orders by",
+            said=lambda peer: peer.ranks,
+        ),
+    ]
+
+
+def page(results: Results, present: str) -> str:
+    """The whole page, where `present` is the fingerprint of recollect's profile as it is now."""
+    shown = tables(results)
     picture = ["![Median search by number of memories](benchmarks-search.svg)", ""]
     sections = [
-        ("Where recollect loses", _losses(results)),
-        ("Search", [*picture, *_searching(results)]),
-        ("Adding", _adding(results)),
-        ("Quality", _quality(results)),
+        ("Where recollect loses", _losses(shown)),
+        *((table.title, [*(picture if table.title == "Search" else []), *table.lines]) for table in shown),
         ("What did not work", _problems(results)),
     ]
     parts = [f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in sections if lines]
     with_what = "## With what\n\n" + "\n".join(_with_what(results)) + "\n"
-    return "\n".join([HEAD, *_busy(results), *parts, METHOD, with_what])
+    return "\n".join([HEAD, *_outdated(results, present), *_busy(results), *parts, METHOD, with_what])
+
+
+def _outdated(results: Results, present: str) -> list[str]:
+    """A warning, where recollect was measured with a profile of other numbers than it has now."""
+    others = [
+        what
+        for peer, record in _present(results)
+        for what, one in record.measured.items()
+        if peer.driver == DRIVER and one.fingerprint != present
+    ]
+    if not others:
+        return []
+    names = ", ".join(dict.fromkeys(others))
+    return [f"> **recollect's `default` is not the one that was measured here:** {names}. Measure again.\n"]
 
 
 def _busy(results: Results) -> list[str]:
@@ -134,64 +228,9 @@ def _busy(results: Results) -> list[str]:
     return [f"> **{said} nobody can tell:** {who}. Measure again when it is quiet.\n"]
 
 
-def _losses(results: Results) -> list[str]:
-    lost = [line for contest in contests(results) if (line := contest.lost(results))]
+def _losses(shown: Sequence[Table]) -> list[str]:
+    lost = [line for table in shown for line in table.losses]
     return ["What recollect takes or gets, and who does better by more than a twentieth:", "", *lost] if lost else []
-
-
-def _searching(results: Results) -> list[str]:
-    """The median and the 95th percentile at each size, the first search after writing, and the memory it took."""
-    sizes = _sizes(results)
-    titles = [*(f"{rows:,}" for rows in sizes), f"first, {sizes[-1]:,}", f"memory, {sizes[-1]:,}"] if sizes else []
-    rows = []
-    for peer, record in _present(results):
-        if record.speed:
-            first = record.speed[sizes[-1]].first if sizes[-1] in record.speed else None
-            memory = _memory(sizes[-1], record)
-            cells = [_both(record, size) for size in sizes]
-            rows.append([peer.title, *cells, _or_dash(first, _ms), _or_dash(memory, _mib)])
-    return ["Median / 95th percentile for the best 10, in milliseconds.", "", *_table(["", *titles], rows)]
-
-
-def _both(record: Record, size: int) -> str:
-    speed = record.speed.get(size)
-    if speed is None:
-        return "not tried" if any(not one.finished for one in record.speed.values()) else "–"
-    if speed.p50 is None or speed.p95 is None:
-        return "not finished"
-    return f"{_number(speed.p50)} / {_number(speed.p95)}"
-
-
-def _adding(results: Results) -> list[str]:
-    """How many a second in bulk, how long one takes, and where memories are then."""
-    sizes = _sizes(results)
-    titles = [*(f"in bulk, {rows:,}" for rows in sizes), *(f"one to {rows:,}" for rows in sizes[-1:])]
-    rows = []
-    for peer, record in _present(results):
-        if record.speed and peer.kept:
-            one = _or_dash(_one(sizes[-1], record), _ms)
-            rows.append([peer.title, *(_added(record, size) for size in sizes), one, peer.kept])
-    return ["Memories a second; the median of one.", "", *_table(["", *titles, "then they are"], rows)]
-
-
-def _added(record: Record, size: int) -> str:
-    speed = record.speed.get(size)
-    if speed is None:
-        return "not tried" if any(not one.finished for one in record.speed.values()) else "–"
-    return _rate(speed.bulk_rate) if speed.finished else f"not finished: {speed.added:,} at {_rate(speed.bulk_rate)}"
-
-
-def _quality(results: Results) -> list[str]:
-    folders = _folders(results)
-    rows = []
-    for peer, record in _present(results):
-        if record.quality:
-            pairs = [(_recall(name, record), _ndcg(name, record)) for name in folders]
-            cells = [f"{_or_dash(recall, _share)} / {_or_dash(ndcg, _share)}" for recall, ndcg in pairs]
-            rows.append([peer.title, *cells, peer.ranks])
-    if not rows:
-        return []
-    return ["recall@10 / nDCG@10.", "", *_table(["", *folders, "orders by"], rows)]
 
 
 def _problems(results: Results) -> list[str]:
@@ -211,11 +250,13 @@ def _with_what(results: Results) -> list[str]:
     busy = (
         f"- Processes that wanted a core meanwhile, the measured one among them: {min(loads):.1f} to {max(loads):.1f}"
     )
-    rows = dict.fromkeys(
-        (peer.title, ", ".join(f"{name} {version}" for name, version in one.versions.items()), one.python, one.date)
-        for peer, one in every
-    )
+    rows = dict.fromkeys((peer.title, ", ".join(_versions(one)), one.python, one.date) for peer, one in every)
     return [*machines, busy, "", *_table(["", "versions", "Python", "measured"], list(rows))]
+
+
+def _versions(measured: Measured) -> list[str]:
+    profile = [f"`default` {measured.fingerprint[:STAMP]}"] if measured.fingerprint else []
+    return [*(f"{name} {version}" for name, version in measured.versions.items()), *profile]
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -235,32 +276,89 @@ def _folders(results: Results) -> list[str]:
     return sorted({name for record in results.values() for name in record.quality})
 
 
-def _p50(rows: int, record: Record) -> float | None:
-    return record.speed[rows].p50 if rows in record.speed else None
+def _speed(record: Record, rows: int, name: str) -> float | None:
+    """One figure of a peer's speed with so many memories, if it was taken."""
+    found: float | None = getattr(record.speed[rows], name) if rows in record.speed else None
+    return found
 
 
-def _bulk(rows: int, record: Record) -> float | None:
-    return record.speed[rows].bulk_rate if rows in record.speed and record.speed[rows].finished else None
+def _searched(rows: int) -> Column:
+    slow = f"**Slow searches** (95th percentile) among {rows:,}"
+    return Column(
+        title=f"{rows:,}",
+        contests=(
+            _time(f"**Search** among {rows:,}", lambda record: _speed(record, rows, "p50")),
+            _time(slow, lambda record: _speed(record, rows, "p95")),
+        ),
+        absent=lambda record: _untold(record, rows),
+    )
 
 
-def _one(rows: int, record: Record) -> float | None:
-    return record.speed[rows].one_p50 if rows in record.speed else None
+def _first(rows: int) -> Column:
+    figure = _time(f"**First search** among {rows:,}", lambda record: _speed(record, rows, "first"))
+    return Column(title=f"first, {rows:,}", contests=(figure,))
 
 
-def _memory(rows: int, record: Record) -> float | None:
-    return record.speed[rows].memory if rows in record.speed else None
+def _bulk(rows: int) -> Column:
+    def rate(record: Record) -> float | None:
+        return record.speed[rows].bulk_rate if rows in record.speed and record.speed[rows].finished else None
+
+    figure = Contest(what=f"**Adding** {rows:,} in bulk", value=rate, shown=_rate, unit="/s", falling=False)
+    return Column(title=f"in bulk, {rows:,}", contests=(figure,), absent=lambda record: _unadded(record, rows))
 
 
-def _recall(name: str, record: Record) -> float | None:
-    return record.quality[name].recall if name in record.quality else None
+def _one(rows: int) -> Column:
+    figure = _time(f"**Adding one** to {rows:,}", lambda record: _speed(record, rows, "one_p50"))
+    return Column(title=f"one to {rows:,}", contests=(figure,))
 
 
-def _ndcg(name: str, record: Record) -> float | None:
-    return record.quality[name].ndcg if name in record.quality else None
+def _memory(rows: int) -> Column:
+    figure = _space(f"**Memory** with {rows:,}", lambda record: _speed(record, rows, "memory"))
+    return Column(title=f"memory, {rows:,}", contests=(figure,))
 
 
-def _or_dash(value: float | None, shown: Callable[[float], str]) -> str:
-    return "–" if value is None else shown(value)
+def _disk(rows: int) -> Column:
+    """What was left in files; who keeps nothing there takes no part."""
+    figure = _space(f"**Files** of {rows:,}", lambda record: _speed(record, rows, "disk") or None)
+    return Column(title=f"files, {rows:,}", contests=(figure,))
+
+
+def _judged(name: str) -> Column:
+    def recall(record: Record) -> float | None:
+        return record.quality[name].recall if name in record.quality else None
+
+    def ndcg(record: Record) -> float | None:
+        return record.quality[name].ndcg if name in record.quality else None
+
+    return Column(
+        title=name,
+        contests=(
+            Contest(what=f"**Recall** on {name}", value=recall, shown=_share, falling=False),
+            Contest(what=f"**nDCG** on {name}", value=ndcg, shown=_share, falling=False),
+        ),
+    )
+
+
+def _time(what: str, value: Callable[[Record], float | None]) -> Contest:
+    return Contest(what=what, value=value, shown=_number, unit=" ms", falling=True)
+
+
+def _space(what: str, value: Callable[[Record], float | None]) -> Contest:
+    return Contest(what=what, value=value, shown=_number, unit=" MiB", falling=True)
+
+
+def _untold(record: Record, rows: int) -> str:
+    """Why there is no figure of so many memories."""
+    if rows in record.speed:
+        return "not finished"
+    return "not tried" if any(not one.finished for one in record.speed.values()) else NONE
+
+
+def _unadded(record: Record, rows: int) -> str:
+    """The same, with how far it got."""
+    speed = record.speed.get(rows)
+    told = _untold(record, rows)
+    return told if speed is None else f"{told}: {speed.added:,} at {_rate(speed.bulk_rate)}/s"
 
 
 def _number(value: float) -> str:
@@ -268,16 +366,8 @@ def _number(value: float) -> str:
     return f"{value:.2g}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def _ms(value: float) -> str:
-    return f"{_number(value)} ms"
-
-
 def _rate(value: float) -> str:
-    return f"{float(f'{value:.2g}'):,.0f}/s"
-
-
-def _mib(value: float) -> str:
-    return f"{value:,.0f} MiB"
+    return f"{float(f'{value:.2g}'):,.0f}"
 
 
 def _share(value: float) -> str:

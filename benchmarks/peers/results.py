@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from peers.job import Speed
 from peers.machine import Machine
-from peers.metrics import Quality
+from peers.quality import Quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Measured:
 
     python: str
     versions: Mapping[str, str]
+    fingerprint: str | None = None
+    """Of the profile that ranked, if it was one of recollect's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,16 @@ PEERS = (
         kept="one SQLite file",
     ),
     Peer(
+        name="recollect-one-vector",
+        title="**recollect**, one vector a question",
+        driver="recollect_engine",
+        packages=("recollect", "numpy"),
+        variant="one-vector",
+        measures=("quality",),
+        ranks="the same, with the vector that all others are given",
+        kept="one SQLite file",
+    ),
+    Peer(
         name="chroma",
         title="Chroma",
         driver="chroma",

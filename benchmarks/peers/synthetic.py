@@ -1,4 +1,4 @@
-"""Synthetic material for speed: unit vectors at random and texts of words that follow Zipf's law, from one seed."""
+"""Synthetic material for speed: conversations with random unit vectors and words by Zipf's law, from one seed."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,9 +18,16 @@ LENGTH = 20
 NEAREST = 1_000
 """Among how many of the first memories those are that a question is near to, so that all sizes share the questions."""
 
+SPEAKERS = ("Ana", "Boris")
+TURNS = 20
+"""How many memories a session has, which the speakers say in turn."""
+
 
 def synthetic(rows: int, questions: int, seed: int = 0) -> Material:
-    """So many memories of one scope, one a minute, and questions each of which is near to one of the first."""
+    """So many memories of one scope, turns of conversations, one a minute, and questions near to one of the first.
+
+    Every other question names one of the two who speak.
+    """
     random = np.random.default_rng(seed)
     vectors = unit(random.normal(size=(rows, DIMENSIONS)))
     said = texts(rows, LENGTH, random)
@@ -31,16 +38,21 @@ def synthetic(rows: int, questions: int, seed: int = 0) -> Material:
             text=f"{said[row]} {row}",
             at=AT - timedelta(minutes=rows - row),
             vector=vectors[row],
+            details={"session": f"s{row // TURNS:05}", "speaker": SPEAKERS[row % len(SPEAKERS)]},
         )
         for row in range(rows)
     ]
     targets = random.integers(0, min(rows, NEAREST), questions)
     near = unit(vectors[targets] + random.normal(0.0, 0.05, (questions, DIMENSIONS)))
     asked = [
-        Asked(id=f"q{row}", scope=SCOPE, text=f"{text} {row}", at=None, vector=near[row])
+        Asked(id=f"q{row}", scope=SCOPE, text=f"{_named(row)}{text} {row}", at=None, vector=near[row])
         for row, text in enumerate(texts(questions, 8, random))
     ]
     return Material("synthetic", memories, asked)
+
+
+def _named(row: int) -> str:
+    return f"{SPEAKERS[row // 2 % len(SPEAKERS)]} " if row % 2 else ""
 
 
 def texts(count: int, length: int, random: np.random.Generator) -> list[str]:

@@ -1,23 +1,26 @@
 """recollect: one file, the default profile."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 import recollect
 from peers.driving import Vectors, drive
 from peers.material import Asked, Material, Matrix, Said
-from recollect.config import Settings
 from recollect.ports import Purpose
-from recollect.wiring import named_embedder
+from recollect.ranking.measured import fingerprint
+from recollect.ranking.profiles import built_in
 
+PROFILE = built_in("default")
 KEPT = ("kind", "session", "speaker")
 """The details that are fields of a memory; the others are its metadata."""
 
+ONE_VECTOR = "one-vector"
+"""The variant in which a question has its own vector in whatever words it is put."""
+
 
 class Known:
-    """The embedder of the material: it looks vectors up, and asks MiniLM for what the material does not have."""
+    """The embedder of the material: it looks vectors up, of questions in other words too."""
 
     def __init__(self, given: Material) -> None:
         self.name = given.model
@@ -25,12 +28,7 @@ class Known:
         self._vectors = Vectors(given)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Matrix:
-        if self._vectors.knows(texts):
-            return self._vectors.rows(texts)
-        minilm = named_embedder("minilm", Settings())
-        if minilm.name != self.name:
-            raise LookupError(f"there is no {self.name} vector of {texts!r}")
-        return np.asarray(minilm.embed(texts, purpose), dtype=np.float32)
+        return self._vectors.rows(texts)
 
 
 class Engine:
@@ -39,7 +37,8 @@ class Engine:
     apart = False
 
     def __init__(self, folder: Path, given: Material, variant: str) -> None:
-        self._engine = recollect.open(folder / "memories.db", embedder=Known(given))
+        looked_up = Known(one_vector(given) if variant == ONE_VECTOR else given)
+        self._engine = recollect.open(folder / "memories.db", embedder=looked_up, profile=PROFILE)
         self._ids: dict[str, str] = {}
 
     def add(self, memories: Sequence[Said]) -> None:
@@ -55,6 +54,12 @@ class Engine:
         self._engine.close()
 
 
+def one_vector(given: Material) -> Material:
+    """The same, where every wording has the vector of its question."""
+    asked = {one.id: one.vector for one in given.questions}
+    return replace(given, wordings=[replace(one, vector=asked[one.question]) for one in given.wordings])
+
+
 def draft(one: Said) -> dict[str, object]:
     """What recollect is given of a memory."""
     known = {name: one.details[name] for name in KEPT if name in one.details}
@@ -64,4 +69,4 @@ def draft(one: Said) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    drive(Engine)
+    drive(Engine, fingerprint(PROFILE))

@@ -1,12 +1,13 @@
 """The protocol between the benchmark and its drivers, with the one that needs nothing."""
 
+import ast
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
-from peers import judgements, material
+from peers import material
 from peers.drivers.numpy_scan import Scan
 from peers.driving import BATCH, ONES, batches, do
 from peers.job import Job, Outcome
@@ -16,6 +17,7 @@ from peers.running import run
 from peers.synthetic import synthetic
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+BENCHMARKS = Path(material.__file__).parents[1]
 NUMPY = next(peer for peer in PEERS if peer.name == "numpy")
 
 
@@ -116,10 +118,24 @@ def test_every_peer_has_a_driver_and_a_name_of_its_own() -> None:
     assert len({peer.name for peer in PEERS}) == len(PEERS)
 
 
-def test_a_folder_of_judgements_is_read(tmp_path: Path) -> None:
-    (tmp_path / "memories.jsonl").write_text('{"id": "m", "scope": "s", "text": "t"}\n', encoding="utf-8")
-    (tmp_path / "queries.jsonl").write_text('{"id": "q", "scope": "s", "text": "u"}\n\n', encoding="utf-8")
-    (tmp_path / "qrels.tsv").write_text("query\tmemory\tgrade\nq\tm\t2\n", encoding="utf-8")
-    read = judgements.read(tmp_path)
-    assert (read.name, read.grades) == (tmp_path.name, {"q": {"m": 2}})
-    assert [one["id"] for one in (*read.memories, *read.queries)] == ["m", "q"]
+def test_what_runs_in_the_environment_of_another_peer_needs_no_recollect() -> None:
+    foreign = sorted({f"peers.drivers.{peer.driver}" for peer in PEERS if peer.requires})
+    seen, left = set[str](), foreign
+    while left:
+        seen |= set(left)
+        left = sorted({name for module in left for name in imports(module)} - seen)
+    assert {"peers.driving", "peers.material", "peers.job"} <= seen
+    assert [name for name in seen if name.split(".")[0] == "recollect"] == []
+
+
+def imports(module: str) -> set[str]:
+    """The modules of the benchmark and of recollect that one of the benchmark imports."""
+    tree = ast.parse((BENCHMARKS / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            whole = node.module or ""
+            found |= {f"peers.{name.name}" for name in node.names} if whole == "peers" else {whole}
+    return {name for name in found if name.split(".")[0] in ("peers", "recollect")}

@@ -1,0 +1,33 @@
+"""The figures in this repository are of the profile in this repository."""
+
+from pathlib import Path
+
+import ablation
+import pytest
+from peers import page, results
+from peers.roster import PEERS
+
+from recollect.ranking.measured import fingerprint
+from recollect.ranking.profiles import built_in
+
+ROOT = Path(__file__).parents[3]
+RESULTS = results.read(ROOT / "benchmarks" / "peers" / "results.json")
+PRESENT = fingerprint(built_in("default"))
+OURS = [peer.name for peer in PEERS if peer.driver == page.DRIVER]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_recollect_was_measured_beside_others_with_the_present_default_profile(name: str) -> None:
+    assert name in RESULTS, "measure again: scripts/bench peers"
+    others = {what: one.fingerprint for what, one in RESULTS[name].measured.items() if one.fingerprint != PRESENT}
+    assert others == {}, "measure again: scripts/bench peers"
+
+
+def test_the_page_beside_others_is_written_from_the_results() -> None:
+    written = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text(encoding="utf-8")
+    assert written == page.page(RESULTS, PRESENT), "write it anew: scripts/bench peers --page"
+
+
+def test_the_parts_were_left_out_of_the_present_default_profile() -> None:
+    told = ablation.measured_with(ablation.PAGE.read_text(encoding="utf-8"))
+    assert told == PRESENT[: ablation.STAMP], "measure again: scripts/bench ablation"
