@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 
 from recollect import config, wiring
-from recollect.engine.engine import DEPTH
 from recollect.evaluation.figures import Outcome, outcome
 from recollect.evaluation.intervals import Difference, compare
 from recollect.evaluation.judgements import read_judgements
@@ -26,7 +25,7 @@ from recollect.ranking.parse import override
 from recollect.ranking.profile import Hearing, Profile
 from recollect.version import __version__
 
-K = 10
+K, WIDE = 10, 50
 MEASURES = (f"recall@{K}", f"ndcg@{K}")
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "ranking.md"
 BEGIN, END = "<!-- ablation: begin -->", "<!-- ablation: end -->"
@@ -44,6 +43,11 @@ def variants(profile: Profile) -> Iterator[tuple[str, Profile]]:
         yield f"`{factor.signal.name}` (factor)", replace(profile, factors=others)
     if profile.gates:
         yield "the gate", replace(profile, gates=())
+    if any(gate.otherwise for gate in profile.gates):
+        yield (
+            "what else opens the gate",
+            replace(profile, gates=tuple(replace(gate, otherwise=()) for gate in profile.gates)),
+        )
     if profile.hearing is Hearing.TURNS:
         yield "hearing as turns", replace(profile, hearing=Hearing.ALONE)
     yield "words (meaning alone)", override(profile, {"terms": {"relevance": {"lexical_share": 0.0, "overlap": 0.0}}})
@@ -64,7 +68,7 @@ def _without(profile: Profile, name: str) -> Profile:
 
 def ask(folder: Stored, profile: Profile) -> Outcome:
     """What the profile comes to on the folder."""
-    return outcome(profile.name, profile.version, DEPTH, folder.ask(profile), (K,))
+    return outcome(profile.name, profile.version, WIDE, folder.ask(profile, depth=WIDE), (K, WIDE))
 
 
 def load(folder: Path, stores: Path, embedder: str | None) -> Stored:
@@ -78,15 +82,18 @@ def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:
 
 
 def table(
-    profile: Profile, wholes: Mapping[str, Outcome], rows: Mapping[str, Mapping[str, dict[str, Difference]]]
+    profile: Profile,
+    embedder: str,
+    wholes: Mapping[str, Outcome],
+    rows: Mapping[str, Mapping[str, dict[str, Difference]]],
 ) -> str:
-    """The page's part: figures of the profile, and a row for each part."""
+    """The page's part: figures of the profile, a row for each part, and what is left to find."""
     folders = list(wholes)
     head = " | ".join(f"{name}: {measure}" for name in folders for measure in ("recall", "nDCG"))
     asked = " and ".join(f"{len(wholes[one].answers)} queries of {one}" for one in folders)
     ranked = f"Profile `{profile.name}` version {profile.version}, fingerprint `{fingerprint(profile)[:STAMP]}`"
     lines = [
-        f"{ranked}, recollect {__version__}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"{ranked}, recollect {__version__}, embedder {embedder}, {datetime.now(UTC):%Y-%m-%d}.",
         f"recall@{K} and nDCG@{K} over {asked}.",
         "In brackets, the 95 % interval of the paired difference; bold where it leaves out 0.",
         "",
@@ -100,7 +107,15 @@ def table(
         f"| {part} | {' | '.join(_told(found[one][measure]) for one in folders for measure in MEASURES)} |"
         for part, found in rows.items()
     ]
+    lines += ["", f"What is left to find, in recall@{K} by category, and among the first {WIDE}:", ""]
+    lines += [f"- {name}: {_left(whole)}" for name, whole in wholes.items()]
     return "\n".join(lines)
+
+
+def _left(whole: Outcome) -> str:
+    each = sorted((one.means[MEASURES[0]], category, one.queries) for category, one in whole.categories.items())
+    told = [f"{category} {mean:.2f} ({queries} queries)" for mean, category, queries in each]
+    return f"{', '.join(told)}; recall@{WIDE} {whole.whole.means[f'recall@{WIDE}']:.2f}"
 
 
 def _told(one: Difference) -> str:
@@ -142,7 +157,8 @@ def main() -> None:
         for part, other in variants(profile):
             rows[part] = {name: lost(wholes[name], ask(one, other)) for name, one in loaded.items()}
             print(part, *(f"{rows[part][name][MEASURES[0]].mean:+.4f}" for name in loaded), flush=True)
-    written = table(profile, wholes, rows)
+    embedder = " and ".join(dict.fromkeys(one.embedder for one in loaded.values()))
+    written = table(profile, embedder, wholes, rows)
     if given.printed:
         print(written)
         return

@@ -25,8 +25,7 @@ HEAD = """\
 <!-- Written by `scripts/bench peers` from benchmarks/peers/results.json; change it there. -->
 
 What you would use instead, given the same texts and the same vectors (with [one difference](#how-it-was-measured)),
-each alone, with one thread. Read the times for their order of magnitude: the machine was shared, and a time differs by
-a third from one run to the next.
+each alone, with one thread. Read the times for their order of magnitude.
 """
 
 METHOD = """\
@@ -46,7 +45,8 @@ METHOD = """\
 - **Quality** is recall and nDCG of the first 10 on folders of judged questions: the share of the memories that answer a
   question, and how far up they are. A question is answered from its user's memories up to the moment it is asked.
   Chroma, mem0, LangGraph, sqlite-vec and PostgreSQL filter by that moment themselves; txtai is asked for all it has,
-  and what is later is dropped. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm` makes them
+  and what is later is dropped. What says the same as an earlier memory of its user is one with that in recollect,
+  which is credited with the earlier id alone. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm` makes them
   of the whole text. (By itself recollect embeds a turn without the name of its speaker; figures that way are in
   [what each part gives](ranking.md#what-each-part-gives).)
 - **What only recollect uses.** Chroma, mem0 and LangGraph are given session, speaker and kind as metadata, recollect
@@ -251,7 +251,8 @@ def _with_what(results: Results) -> list[str]:
         f"- Processes that wanted a core meanwhile, the measured one among them: {min(loads):.1f} to {max(loads):.1f}"
     )
     rows = dict.fromkeys((peer.title, ", ".join(_versions(one)), one.python, one.date) for peer, one in every)
-    return [*machines, busy, "", *_table(["", "versions", "Python", "measured"], list(rows))]
+    commands = dict.fromkeys(f"- `{one.command}`" for _, one in every)
+    return [*machines, busy, *commands, "", *_table(["", "versions", "Python", "measured"], list(rows))]
 
 
 def _versions(measured: Measured) -> list[str]:

@@ -83,12 +83,19 @@ def profile_file(path: Path) -> Profile:
     if path.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(path)!r} does not end in .toml; rename it")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     except FileNotFoundError as error:
         raise NotFound(f"there is no profile file {str(path)!r}") from error
     except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
         raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
     return parse(text, name=path.stem)
+
+
+def _text(path: Path) -> str:
+    """What is in a file; a pipe would be waited for, and a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is no ordinary file")
+    return path.read_text(encoding="utf-8")
 
 
 def checked_profile_file(path: Path) -> Profile:
@@ -100,7 +107,7 @@ def checked_profile_file(path: Path) -> Profile:
 
 def _report(path: Path, name: str) -> str:
     try:
-        return path.with_name(name).read_text(encoding="utf-8")
+        return _text(path.with_name(name))
     except FileNotFoundError as error:
         remedy = "put it there, or take its line `report` out and give it a name of its own"
         raise ProfileError(f"profile {path.stem!r}: its report {name!r} is not beside it; {remedy}") from error

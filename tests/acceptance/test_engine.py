@@ -342,6 +342,14 @@ def test_feedback_moves_usefulness_and_only_for_what_was_handed_over(memory: rec
         memory.feedback(context.id, scope=ANA, helped=id)
 
 
+def test_what_helped_comes_before_what_is_as_good_otherwise(memory: recollect.Engine) -> None:
+    ids = [memory.remember(text, scope=ANA).id for text in (SEAT, "window seats prefers Ana")]
+    first, second = [one.id for one in memory.search(QUESTION, scope=ANA) if one.id in ids]
+    context = memory.recall(QUESTION, scope=ANA)
+    memory.feedback(context.id or "", scope=ANA, helped=[second], misled=[first])
+    assert [one.id for one in memory.search(QUESTION, scope=ANA) if one.id in ids] == [second, first]
+
+
 def test_many_votes_in_one_context_are_one_and_in_many_contexts_five(memory: recollect.Engine) -> None:
     id = memory.remember(SEAT, scope=ANA).id
     context = memory.recall(QUESTION, scope=ANA)

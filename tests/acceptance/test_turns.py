@@ -149,6 +149,8 @@ def test_a_direction_is_that_of_what_was_said_without_the_name_before_it() -> No
     with recollect.open(":memory:", embedder="hashing") as engine:
         id = engine.remember(TEXT, scope=SCOPE, speaker="Ana").id
         assert similarity(engine, id, "harbour") == nearness(BARE, "harbour")
+        named = engine.remember("Ops:Rio: the crane is down", scope=SCOPE, speaker="Ops:Rio").id
+        assert similarity(engine, named, "crane") == nearness("the crane is down", "crane")
         other = engine.remember("Note: the pier is open", scope=SCOPE, speaker="Ana").id
         assert similarity(engine, other, "pier") == nearness("Note: the pier is open", "pier")
         engine.revise(id, "Ana: the harbour is open again", scope=SCOPE)

@@ -55,6 +55,18 @@ def test_every_built_in_profile_has_a_heading(name: str) -> None:
     assert name in Page.read(REFERENCE / "profiles.md").titles()
 
 
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_section_of_a_profile_begins_with_its_version(name: str) -> None:
+    section = Page.read(REFERENCE / "profiles.md").section(name)
+    assert re.match(rf"## {name}\n\nVersion {re.escape(BUILT_IN[name].version)}\. ", section), section
+
+
+def test_the_parts_of_the_default_profile_are_told_with_their_weights() -> None:
+    section = Page.read(DOCS / "explanation" / "ranking.md").section("What default looks at")
+    told = dict(re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", section, re.MULTILINE))
+    assert told == {term.signal.name: f"{term.weight:g}" for term in BUILT_IN["default"].terms}
+
+
 def test_every_key_of_a_profile_is_explained() -> None:
     page = Page.read(REFERENCE / "profiles.md")
     assert unsaid(page.text(), (*KEYS, "weight", "missing", "floor")) == []

@@ -1,5 +1,6 @@
 """Settings, and profiles by name or file."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_a_file_that_is_not_there_is_not_found_and_a_folder_cannot_be_read(tmp_p
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(ProfileError, match="cannot be read"):
         config.profile(tmp_path / "folder.toml")
+
+
+def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(ProfileError, match="cannot be read: it is no ordinary file"):
+        config.profile(tmp_path / "pipe.toml")
+    (tmp_path / "mine.toml").write_text("report = 'mine.report.json'\n" + TEXTS["session"])
+    (tmp_path / "mine.report.json").symlink_to("/dev/zero")
+    with pytest.raises(ProfileError, match=r"its report 'mine.report.json' cannot be read: it is no ordinary file"):
+        config.checked_profile_file(tmp_path / "mine.toml")
 
 
 def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,8 @@ def draft(one: Said) -> dict[str, object]:
     known = {name: one.details[name] for name in KEPT if name in one.details}
     others = {name: value for name, value in one.details.items() if name not in KEPT}
     vector = one.vector.tolist()
-    return {"text": one.text, "scope": one.scope, "at": one.at, "vector": vector, "metadata": others or None, **known}
+    place = {"id": one.id, "scope": one.scope, "at": one.at}
+    return {"text": one.text, "vector": vector, "metadata": others or None, **place, **known}
 
 
 if __name__ == "__main__":

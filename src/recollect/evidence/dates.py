@@ -19,6 +19,9 @@ MOST = 8
 EARLY = 2.0
 """What a day before a span counts: what happened on a day is told on it or later."""
 
+LENGTHY = 40
+"""How much of a text before a day may say how long before or after it."""
+
 DAY = timedelta(days=1)
 
 
@@ -43,16 +46,26 @@ def named_spans(text: str, at: datetime) -> tuple[Span, ...]:
     _Days are those of UTC, and weeks begin on Mondays. A day or month without its year is the latest that is not after
     `at`. "Last" week, month and year are those of the calendar before the current ones, "last night" is the day before,
     "last Friday" is before today, and "on Friday" may be today. "Three days ago" is that one day, "three weeks ago" the
-    seven days around that day, "three months ago" and "three years ago" the month and year of the calendar.
+    seven days around that day, "three months ago" and "three years ago" the month and year of the calendar. "Between
+    March and June" is all of it, and what is "since" or "after" a day goes on until today. "The week before 8 May"
+    reaches back from that day, and "two days after" it on; what is just "before" or "until" one may be any time, and is
+    not given.
 
     What no calendar has (31 February), and what lies outside 1900..2199, where no memory can be, is not given.
     """
     today = limits.a_moment("at", at).date()
     found: dict[Span, None] = {}
+    begun: _Begun | None = None
     for match in _NAMED.finditer(text):
-        span = _Mention(match, today).span()
+        goes_on = begun is not None and begun.goes_on_with(match)
+        mention = _Mention(match, today, goes_on)
+        span = mention.span()
+        if begun is not None and goes_on and span is not None and begun.span.start < span.end:
+            del found[begun.span]
+            span = Span(begun.span.start, span.end)
         if span is not None:
             found[span] = None
+        begun = _Begun(span, match.end(), text) if span is not None and mention.begins_range else None
         if len(found) == MOST:
             break
     return tuple(found)
@@ -82,6 +95,20 @@ def days_off(spans: Sequence[Span], dates: NDArray[np.float64]) -> NDArray[np.fl
     return nearest
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What may be the first of two between which a time lies: the span, where it ends in the text, and the text."""
+
+    span: Span
+    end: int
+    text: str
+
+    def goes_on_with(self, match: re.Match[str]) -> bool:
+        """Whether what is matched next is the second."""
+        between = self.text[self.end : match.start()].strip().lower()
+        return between in _JOINING or (not between and (match["before"] or "").lower() in _UP_TO)
+
+
 _PER_DAY = DAY / MICROSECOND
 
 _Days = tuple[date, date]
@@ -98,6 +125,12 @@ class _Mention:
 
     match: re.Match[str]
     seen_on: date
+    goes_on: bool = False
+    """Whether it is the second of two between which a time lies, so that it is a date like the first."""
+
+    @property
+    def begins_range(self) -> bool:
+        return self._lead()[0] in {"between", "from"}
 
     def span(self) -> Span | None:
         """The span, if it is one that a memory could be in."""
@@ -108,6 +141,22 @@ class _Mention:
         if days is None:
             return None
         start, end = (datetime.combine(day, time(), tzinfo=UTC) for day in days)
+        tomorrow = datetime.combine(self.seen_on + DAY, time(), tzinfo=UTC)
+        lead, begins = self._lead()
+        reach = self._reach(begins)
+        match lead:
+            case "before" if reach:
+                start -= reach
+            case "after" if reach:
+                end += reach
+            case "before" | "until" | "till" if not self.goes_on:
+                return None
+            case "since":
+                end = max(end, tomorrow)
+            case "after" if end < tomorrow:
+                start, end = end, tomorrow
+            case _:
+                pass
         return Span(start, end) if start >= limits.EARLIEST and end <= limits.LATEST else None
 
     def iso(self) -> _Days:
@@ -132,7 +181,10 @@ class _Mention:
             return _until(self._day(match["its_year"], _MONTHS[name], int(match["its_day"])), match["its_last"])
         if match["only_year"]:
             return _months(int(match["only_year"]) * 12 + _MONTHS[name] - 1)
-        if name in _SHORT_MONTHS or (name in _ALSO_WORDS and not (before and self._is_month("month"))):
+        timely = before in _TIMELY or (before == "last" and self._ends_clause()) or self.goes_on
+        if name in _SHORT_MONTHS or (
+            name in _ALSO_WORDS and not ((before or timely) and self._is_month("month", sure=timely))
+        ):
             return None
         asked = self.seen_on.year * 12 + _MONTHS[name] - 1
         latest = self._month() - (before == "last")
@@ -177,8 +229,7 @@ class _Mention:
         return _days(self.seen_on - DAY * (0 if named in {"today", "tonight"} else 1 if named == "yesterday" else 2))
 
     def ago(self) -> _Days:
-        written = self._word("count").split()
-        count = 2 if "couple" in written else _NUMBERS[written[0]] if written[0] in _NUMBERS else int(written[0])
+        count = _count(self._word("count"))
         match self._word("unit"):
             case "day":
                 return _days(self.seen_on - count * DAY)
@@ -188,6 +239,22 @@ class _Mention:
                 return _months(self._month() - count)
             case _:
                 return _months((self.seen_on.year - count) * 12, 12)
+
+    def _reach(self, begins: int) -> timedelta | None:
+        """How long "two weeks" is in "two weeks before 8 May", which begins there; nothing where no such word is."""
+        found = _LENGTH.search(self.match.string[max(begins - LENGTHY, 0) : begins])
+        if found is None:
+            return None
+        count = _count(found["times"].lower()) if found["times"] else 1
+        return count * DAY * _LENGTHS.get(found["length"].lower(), 7)
+
+    def _lead(self) -> tuple[str, int]:
+        """The word that says how the time lies to what is named, also before "last March", and where it begins."""
+        word, start = self._word("before"), self.match.start()
+        if word not in {"", "last", "this"}:
+            return word, start
+        earlier = _LAST_WORD.search(self.match.string, max(start - LENGTHY, 0), start)
+        return (earlier[1].lower(), earlier.start()) if earlier else (word, start)
 
     def _word(self, group: str) -> str:
         return (self.match[group] or "").rstrip(".").lower()
@@ -235,6 +302,12 @@ _READINGS: Mapping[str, Callable[[_Mention], _Days | None]] = {
 }
 
 
+def _count(written: str) -> int:
+    """How many "two", "a couple of" and "14" are."""
+    first = written.split()[0]
+    return 2 if "couple" in written else _NUMBERS[first] if first in _NUMBERS else int(first)
+
+
 def _until(first: date, last: str | None) -> _Days:
     """The day, or the days up to the last of the same month."""
     after = (first.replace(day=int(last)) if last else first) + DAY
@@ -268,6 +341,12 @@ _COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nin
 _NUMBERS = {word: number for number, word in enumerate(_COUNTED, 1)} | {"a": 1, "an": 1}
 _NOT_YET = {"next", "every", "each"}
 _BEFORE_YEARS = {"in", "of", "during", "since", "year", "early", "late", "mid"}
+_TIMELY = {"in", "during", "of", "since", "between", "from", "early", "late", "mid"}
+"""After these, even "march" and "may" in small letters are months."""
+
+_JOINING, _UP_TO = {"and", "to", "-", "–"}, {"until", "till", "through"}
+"""What stands between the two of "from March to June", and before the second of them."""
+
 _BEFORE = {
     *_NOT_YET,
     *_BEFORE_YEARS,
@@ -287,6 +366,7 @@ _NUMBER_ENDS = r"(?!\w|%|[.,:/]?[0-9])"
 _TH = _any_case("st", "nd", "rd", "th")
 _OF, _AGO = _any_case("of"), _any_case("ago")
 _THE = rf"(?:{_any_case('the')}\s{{1,3}})"
+_LAST_WORD = re.compile(rf"(?<!\w)([A-Za-z]+)\s{{1,3}}{_THE}?\Z")
 _YEAR_AFTER = rf"(?:\s{{1,3}}{_OF}\s{{1,3}}|,?\s{{1,3}}|[,-])"
 _WEEKDAY = _any_case(
     "(?:mon|tues|wednes|thurs|fri|satur|sun)day", "mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun"
@@ -294,6 +374,14 @@ _WEEKDAY = _any_case(
 _PERIOD = _any_case("week", "weekend", "month", "year", "night", "morning", "afternoon", "evening")
 _RELATIVE = _any_case("today", "tonight", "yesterday", r"day\s{1,3}before\s{1,3}yesterday")
 _UNIT = _any_case("day", "week", "month", "year")
+_ASIDE = _any_case("before", "after")
+_LENGTHS = {"day": 1, "night": 1, "morning": 1, "afternoon": 1, "evening": 1, "month": 31, "year": 366}
+"""How many days these are; a week, a weekend and a weekday reach as far as a week."""
+
+_LENGTH = re.compile(
+    rf"(?<!\w) (?: (?P<times> {_COUNT} ) \s{{1,3}} )? (?P<length> {_PERIOD} | {_UNIT} | {_WEEKDAY} ) [sS]? \s{{1,3}}\Z",
+    re.VERBOSE,
+)
 
 # Every repetition has a small bound, so that no text takes more than a time in proportion to its length.
 _NAMED = re.compile(
@@ -319,8 +407,8 @@ _NAMED = re.compile(
       | (?P<year> [0-9]{{4}} ) (?!\w|[-–/.,]?[0-9])
       | (?P<quarter> [Qq] (?P<quarter_number> [1-4] ) {_YEAR_AFTER} (?P<quarter_year> [0-9]{{4}} ) (?!\w) )
       | (?P<weekday> {_WEEKDAY} ) (?!\w)
-        (?! \.?,?\s{{1,3}} {_THE}? (?: [0-9] | {_OF} \s | {_MONTH} \s{{1,3}} [0-9] ) )
-      | (?P<period> {_PERIOD} ) (?!\w|\s{{1,3}}{_OF}\s)
+        (?! \.?,?\s{{1,3}} {_THE}? (?: [0-9] | {_OF} \s | {_MONTH} \s{{1,3}} [0-9] ) | \s{{1,3}} {_ASIDE} \s )
+      | (?P<period> {_PERIOD} ) (?! \w | \s{{1,3}} (?:{_OF}|{_ASIDE}) \s )
       | (?P<relative> {_RELATIVE} ) (?!\w)
       | (?P<ago>
             (?<![0-9][.,]) (?<!-) (?<!half\s) (?P<count> {_COUNT} ) \s{{1,3}}

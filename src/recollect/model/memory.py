@@ -199,9 +199,11 @@ def embedded(title: str | None, text: str, speaker: str | None) -> str:
 
 def _unattributed(text: str, speaker: str) -> str:
     """The text without the speaker's name and a colon before it, if anything is left."""
-    name, colon, said = text.partition(":")
-    attributed = colon and composed(name).strip().casefold() == composed(speaker).strip().casefold()
-    return said.strip() or text if attributed else text
+    colons = 1 + speaker.count(":")  # a name may have colons of its own
+    parts = text.split(":", colons)
+    name = ":".join(parts[:colons])
+    attributed = len(parts) > colons and composed(name).strip().casefold() == composed(speaker).strip().casefold()
+    return parts[-1].strip() or text if attributed else text
 
 
 def content_hash(text: str) -> str:

@@ -106,8 +106,7 @@ class Table:
             if name not in NAMED:
                 raise FieldError(f"no column is called so; {remedy(name, NAMED)}", field=name)
             _refuse_outside(name, label.codes, NONE, len(label.names) - 1)
-        if "scope" in self.labels:
-            _refuse_strewn(self.labels["scope"], self.labels.get("session", self.labels["scope"]))
+        _refuse_strewn(self.labels)
 
     @classmethod
     def trusted(
@@ -277,14 +276,24 @@ def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) ->
         raise FieldError("some values are no whole numbers", field=name)
 
 
-def _refuse_strewn(scopes: Labels, sessions: Labels) -> None:
-    """Scopes are paths, and a session is of one of them; else candidates made of the columns had other sessions."""
-    for path in scopes.names:
-        Scope.parse(path)
+def _refuse_strewn(labels: Mapping[str, Labels]) -> None:
+    """A name has one number, and a session one in each scope; else candidates of the columns had other sessions."""
+    for name, label in labels.items():
+        if name != "session" and len(set(label.names)) < len(label.names):
+            raise FieldError("a name is there twice; give it one number", field=name)
+    if "scope" in labels and any(str(Scope.parse(path)) != path for path in labels["scope"].names):
+        raise FieldError("a path is not written as a scope writes it; give str(scope)", field="scope")
+    if "session" not in labels:
+        return
+    sessions = labels["session"]
+    scopes = labels["scope"].codes.tolist() if "scope" in labels else [NONE] * len(sessions.codes)
     homes: dict[int, int] = {}
-    for session, scope in zip(sessions.codes.tolist(), scopes.codes.tolist(), strict=True):
+    numbers: dict[tuple[int, str], int] = {}
+    for session, scope in zip(sessions.codes.tolist(), scopes, strict=True):
         if session != NONE and homes.setdefault(session, scope) != scope:
             raise FieldError("a session is in two scopes; give it a number in each", field="session")
+        if session != NONE and numbers.setdefault((scope, sessions.names[session]), session) != session:
+            raise FieldError("a session of one scope has two numbers; give it one", field="session")
 
 
 def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:

@@ -218,7 +218,9 @@ class Columns:
         similarity, for there is no more.
         """
         if not signal.curve.exact:
-            return np.ones(len(rows), dtype=np.bool_)
+            quantity = _quantity(signal.quantity, self)
+            # every curve is exact where there is nothing to it: all that is of a named day would be asked about
+            return np.ones(len(rows), dtype=np.bool_) if quantity is None else quantity[rows] != 0.0
         error = self._off(signal)
         if error == 0.0:
             return np.zeros(len(rows), dtype=np.bool_)

@@ -53,10 +53,8 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
     if record.get("id") is None:
         raise FieldError("is missing; every candidate has an id", field="id")
     values = {key: FIELDS[key](key, value) for key, value in record.items() if value is not None}
-    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned", "scope") if key in values}
-    if not shown:
-        return Candidate(**values)
-    return Candidate(**values, scope=shown.get("scope"), memory=_memory(values, shown))
+    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned") if key in values}
+    return Candidate(**values, memory=_memory(values, shown) if shown else None)
 
 
 def read_moment(field: str, value: object) -> datetime:
@@ -108,11 +106,11 @@ def _refuse_key(key: object) -> NoReturn:
 def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
     """What a reader is shown, for a candidate that brings a text."""
     if "text" not in shown:
-        raise FieldError("is missing; a title, a pin or a scope belongs to a text", field="text")
+        raise FieldError("is missing; a title or a pin belongs to a text", field="text")
     if "created_at" not in values:
         raise FieldError("is missing; a text is shown with its date", field="created_at")
     kind = values.get("kind", Kind.OBSERVATION)
-    said = {label: values[label] for label in LABELS if label in values}
+    said = {name: values[name] for name in ("scope", *LABELS) if name in values}
     return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **said, **shown})
 
 

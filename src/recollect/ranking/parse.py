@@ -64,7 +64,7 @@ def override(profile: Profile, changes: Document) -> Profile:
         raise ProfileError(f"overrides is {show(changes)}; give a mapping with keys of the profile")
     if not changes:
         return profile
-    changed = build(_merge(describe(profile), changes), name=profile.name)
+    changed = build(_merge(_spelled_out(describe(profile)), _spelled_out(changes)), name=profile.name)
     if changed == profile:
         return profile
     base = changed.version.split("+")[0]
@@ -139,7 +139,9 @@ def _gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Gate:
     _known(value, GATE_KEYS, f"key of {where}")
     if "at_least" not in value:
         raise ProfileError(f"{where} has no at_least")
-    others = _as_table(value.get("or", {}), f"{where}.or")
+    others = value.get("or", {})
+    if not isinstance(others, Mapping):
+        raise ProfileError(f"{where}.or is {show(others)}; write a table of signals, such as {{ dated = 0.9 }}")
     otherwise = [_way(other, least, uses, f"{where}.or.{spelled(other)}") for other, least in others.items()]
     return replace(_way(key, value["at_least"], uses, where), otherwise=tuple(otherwise))
 
@@ -149,7 +151,10 @@ def _way(key: str, value: object, uses: Mapping[str, Term | Factor], where: str)
     signal = uses[key].signal if key in uses else _signal(key, {}, where)
     if isinstance(signal, SetSignal):
         raise ProfileError(f"{where}: it looks at those that passed the gates, so it cannot be one")
-    return Gate(signal, _number(value, where))
+    at_least = _number(value, where)
+    if not 0.0 <= at_least <= 1.0:
+        raise ProfileError(f"{where} is {at_least!r}, not within 0..1")
+    return Gate(signal, at_least)
 
 
 def _signal(key: str, options: Document, where: str, own: Collection[str] = ()) -> Signal | SetSignal:
@@ -214,6 +219,18 @@ def _merge(document: Document, changes: Document) -> dict[str, Any]:
         else:
             merged[key] = value
     return merged
+
+
+def _spelled_out(document: Document) -> Document:
+    """The document with every gate as a table, so that a number changes the least, and not what else opens it."""
+    gates = document.get("gates")
+    if not isinstance(gates, Mapping):
+        return document
+    written = {
+        key: {"at_least": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
+        for key, value in gates.items()
+    }
+    return {**document, "gates": written}
 
 
 def _known(keys: Iterable[str], known: Iterable[str], what: str) -> None:

@@ -72,8 +72,15 @@ class Gate:
     def __post_init__(self) -> None:
         _share(f"the gate {self.signal.name}", self.at_least)
         names = [way.signal.name for way in self.ways]
-        if len(set(names)) < len(names) or any(way.otherwise for way in self.otherwise):
-            raise ProfileError(f"the gate {self.signal.name} is opened by {names}; give each signal once, and no more")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ProfileError(
+                f"the gate {self.signal.name} is opened by {', '.join(twice)} twice; give each signal once"
+            )
+        if any(way.otherwise for way in self.otherwise):
+            raise ProfileError(
+                f"the gate {self.signal.name} is opened by another gate; give signals, each with its least"
+            )
 
     @property
     def ways(self) -> tuple["Gate", ...]:

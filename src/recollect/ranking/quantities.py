@@ -68,11 +68,13 @@ def _in_words(field: str, value: float, speaker: str | None) -> str | None:
     """What a number stands for, where that is not its name."""
     match field:
         case "days_off":
-            return f"{value:.3g} days off the time that is named" if value > 0.0 else "of the time that is named"
+            days = f"{value:.3g} {'day' if value == 1.0 else 'days'}"
+            return f"counts as {days} off the time that is named" if value > 0.0 else "of the time that is named"
         case "words":
             return counted(int(value), "telling word")
         case "addressed" if speaker is not None and value in {0.0, 1.0}:
-            return f"said by {shortened(speaker)}, {'whom it is about' if value == 1.0 else 'and it is about others'}"
+            who = "whom the question is about" if value == 1.0 else "while the question is about others"
+            return f"said by {shortened(speaker)}, {who}"
         case _:
             return None
 

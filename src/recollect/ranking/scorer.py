@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from recollect.errors import InvalidInput, SignalMissing, show
 from recollect.model import limits
@@ -19,6 +20,7 @@ SetEvidence = Mapping[str, Given]
 """What the set signals found for one candidate, by signal."""
 
 NO_EVIDENCE: SetEvidence = {}
+Noted = TypeVar("Noted", Part, Scale)
 UNKNOWN = Given(None)
 
 
@@ -63,6 +65,10 @@ def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvid
     """The candidate's score as its parts and scales, whether or not a gate would let it in."""
     parts = tuple(_part(term, candidate, at, given) for term in profile.terms)
     scales = tuple(_scale(factor, candidate, at, given) for factor in profile.factors)
+    opened = {gate.signal.name: note for gate in profile.gates if (note := _opened(gate, candidate, at))}
+    if opened:
+        parts = tuple(_remarked(part, opened.get(part.signal)) for part in parts)
+        scales = tuple(_remarked(scale, opened.get(scale.factor)) for scale in scales)
     return Explanation(parts, scales)
 
 
@@ -73,8 +79,24 @@ def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
     """Whether the candidate has any of the evidence that opens the gate, and enough of it."""
-    heard = [(read(way.signal, candidate, at), way.at_least) for way in gate.ways]
-    return any(value is not None and value >= at_least for value, at_least in heard)
+    return any(_enough(way, candidate, at) for way in gate.ways)
+
+
+def _enough(way: Gate, candidate: Candidate, at: datetime) -> bool:
+    value = read(way.signal, candidate, at)
+    return value is not None and value >= way.at_least
+
+
+def _opened(gate: Gate, candidate: Candidate, at: datetime) -> str | None:
+    """What opened a gate that its own signal did not; nothing where it did, or where none does."""
+    if _enough(gate, candidate, at):
+        return None
+    way = next((way for way in gate.otherwise if _enough(way, candidate, at)), None)
+    return None if way is None else f"under the gate's {gate.at_least:g}, which {way.signal.name} opened"
+
+
+def _remarked(heard: Noted, note: str | None) -> Noted:
+    return heard if note is None else replace(heard, note=f"{heard.note}; {note}" if heard.note else note)
 
 
 def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Mapping[MemoryId, SetEvidence]:

@@ -32,13 +32,13 @@ def an_outcome(*found: tuple[str, ...]) -> Outcome:
         )
         for place, ids in enumerate(found)
     ]
-    return outcome("default", "1", 10, answers, (ablation.K,))
+    return outcome("default", "1", ablation.WIDE, answers, (ablation.K, ablation.WIDE))
 
 
 def test_every_part_of_the_default_profile_is_left_out_once() -> None:
     terms = [f"`{term.signal.name}`" for term in DEFAULT.terms if term.weight > 0.0]
     factors = [f"`{factor.signal.name}` (factor)" for factor in DEFAULT.factors]
-    gates = ["the gate"] if DEFAULT.gates else []
+    gates = ["the gate", "what else opens the gate"]
     turns = ["hearing as turns"] if DEFAULT.hearing is Hearing.TURNS else []
     assert list(VARIANTS) == [*terms, *factors, *gates, *turns, "words (meaning alone)", "meaning (words alone)"]
 
@@ -57,7 +57,7 @@ def test_the_weight_of_what_is_left_out_goes_to_the_others_in_proportion(name: s
 
 @pytest.mark.parametrize("name", [term.signal.name for term in DEFAULT.terms])
 def test_no_gate_asks_for_a_signal_that_is_left_out(name: str) -> None:
-    assert [gate for gate in VARIANTS[f"`{name}`"].gates if gate.signal.name == name] == []
+    assert [way for gate in VARIANTS[f"`{name}`"].gates for way in gate.ways if way.signal.name == name] == []
 
 
 def test_what_is_lost_is_the_mean_over_the_queries() -> None:
@@ -69,17 +69,18 @@ def test_what_is_lost_is_the_mean_over_the_queries() -> None:
 
 def test_the_table_tells_of_the_profile_and_of_each_part() -> None:
     whole, part = an_outcome(("a",), ("a",)), an_outcome((), ())
-    written = ablation.table(DEFAULT, {"talk": whole}, {"`dated`": {"talk": ablation.lost(whole, part)}})
+    written = ablation.table(DEFAULT, "hashing", {"talk": whole}, {"`dated`": {"talk": ablation.lost(whole, part)}})
     told = f"Profile `default` version {DEFAULT.version}, fingerprint `{fingerprint(DEFAULT)[: ablation.STAMP]}`, "
-    assert written.startswith(f"{told}recollect {__version__}, ")
+    assert written.startswith(f"{told}recollect {__version__}, embedder hashing, ")
     assert "over 2 queries of talk." in written
     assert "| nothing: the whole | 1.000 | 1.000 |" in written
     assert "| `dated` | **−1.000** [−1.000, −1.000] | **−1.000** [−1.000, −1.000] |" in written
+    assert written.endswith("- talk: uncategorised 1.00 (2 queries); recall@50 1.00")
 
 
 def test_what_may_be_chance_is_not_bold() -> None:
     whole, part = an_outcome(("a",), ("x",)), an_outcome(("x",), ("a",))
-    written = ablation.table(DEFAULT, {"talk": whole}, {"`dated`": {"talk": ablation.lost(whole, part)}})
+    written = ablation.table(DEFAULT, "hashing", {"talk": whole}, {"`dated`": {"talk": ablation.lost(whole, part)}})
     assert "| `dated` | +0.000 [" in written
 
 
@@ -96,6 +97,6 @@ def test_a_page_without_one_place_for_the_table_is_refused(places: int) -> None:
 
 def test_a_table_is_asked_which_profile_it_is_about() -> None:
     whole = an_outcome(("a",))
-    page = ablation.placed(f"{ablation.BEGIN}{ablation.END}", ablation.table(DEFAULT, {"talk": whole}, {}))
+    page = ablation.placed(f"{ablation.BEGIN}{ablation.END}", ablation.table(DEFAULT, "hashing", {"talk": whole}, {}))
     assert ablation.measured_with(page) == fingerprint(DEFAULT)[: ablation.STAMP]
     assert ablation.measured_with(f"{ablation.BEGIN}\nold\n{ablation.END}") is None

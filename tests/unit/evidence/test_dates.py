@@ -29,7 +29,7 @@ def a_span(first: str, last: str | None = None) -> Span:
 @pytest.mark.parametrize(
     "text",
     [
-        *("2023-05-08", "since 2023-05-08.", "(2023-05-08T10:00:00Z)", "は2023-05-08に"),
+        *("2023-05-08", "on 2023-05-08.", "(2023-05-08T10:00:00Z)", "は2023-05-08に"),
         *("8 May 2023", "8 May, 2023", "on the 8th of May 2023", "8th of May, 2023", "8-May-2023", "8 may 2023"),
         *("May 8, 2023", "May 8 2023", "May 8th, 2023", "MAY 8,2023", "May the 8th of 2023", "may 8, 2023"),
         *("8th of May", "8th May", "May 8th", "May 8", "8 May", "8\u00a0May", "may 8th", "on may 8 with Ana", "may 8?"),
@@ -67,7 +67,10 @@ def test_a_day_without_a_year_is_the_latest_and_one_with_its_year_is_as_it_is(te
         ("February of 2024", "2024-02-01", "2024-02-29"),
         ("in May", "2023-05-01", "2023-05-31"),
         ("mid-May", "2023-05-01", "2023-05-31"),
-        ("since last March", "2023-03-01", "2023-03-31"),
+        ("of last March", "2023-03-01", "2023-03-31"),
+        ("in may", "2023-05-01", "2023-05-31"),
+        ("at the end of march", "2023-03-01", "2023-03-31"),
+        ("what was last march?", "2023-03-01", "2023-03-31"),
         ("In june", "2023-06-01", "2023-06-30"),
         ("last June", "2022-06-01", "2022-06-30"),
         ("by July", "2022-07-01", "2022-07-31"),
@@ -123,9 +126,65 @@ def test_a_period_is_seen_from_the_moment(text: str, first: str, last: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("between March and June", "2023-03-01", "2023-06-30"),
+        ("from march to may", "2023-03-01", "2023-05-31"),
+        ("from 3 March until 5 April", "2023-03-03", "2023-04-05"),
+        ("from 2023-03-03 to 2023-04-05", "2023-03-03", "2023-04-05"),
+        ("from may 3 - may 9", "2023-05-03", "2023-05-09"),
+        ("since March", "2023-03-01", "2023-06-14"),
+        ("since 2023-05-08.", "2023-05-08", "2023-06-14"),
+        ("since yesterday", "2023-06-13", "2023-06-14"),
+        ("since last March", "2023-03-01", "2023-06-14"),
+        ("since the day before yesterday", "2023-06-12", "2023-06-14"),
+        ("since June 2030", "2030-06-01", "2030-06-30"),
+        ("after 21 March", "2023-03-22", "2023-06-14"),
+        ("after March", "2023-04-01", "2023-06-14"),
+        ("after June 2030", "2030-06-01", "2030-06-30"),
+        ("the week before 8 May", "2023-05-01", "2023-05-08"),
+        ("two weeks before May 8, 2023", "2023-04-24", "2023-05-08"),
+        ("on the Sunday before 2023-05-08", "2023-05-01", "2023-05-08"),
+        ("last weekend before 8 May", "2023-05-01", "2023-05-08"),
+        ("a couple of days after 8 May", "2023-05-08", "2023-05-10"),
+        ("the night before 8 May", "2023-05-07", "2023-05-08"),
+        ("a month before 8 May", "2023-04-07", "2023-05-08"),
+    ],
+)
+def test_a_time_lies_between_two_days_or_goes_on_from_one_until_today(text: str, first: str, last: str) -> None:
+    assert named_spans(text, AT) == (a_span(first, last),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["before June", "until 8 May", "till yesterday", "before 2023-05-08", "Before last week", "weekly before 8 May"],
+)
+def test_what_is_before_a_day_may_be_any_time(text: str) -> None:
+    assert named_spans(text, AT) == ()
+
+
+def test_what_does_not_lie_between_two_days_is_two_days() -> None:
+    assert named_spans("from May to March", AT) == (
+        a_span("2023-05-01", "2023-05-31"),
+        a_span("2023-03-01", "2023-03-31"),
+    )
+    assert named_spans("from May, not in March", AT) == named_spans("from May to March", AT)
+    assert named_spans("between 3 March and noon", AT) == (a_span("2023-03-03"),)
+
+
+@pytest.mark.parametrize(
     "text",
     [
-        *("", "may I ask", "May I ask", "they march on", "they march 5 miles", "20 may come", "in may", "on march"),
+        *(
+            "",
+            "may I ask",
+            "May I ask",
+            "they march on",
+            "they march 5 miles",
+            "20 may come",
+            "this may be",
+            "on march",
+        ),
         *(
             "on sun",
             "we last sat",

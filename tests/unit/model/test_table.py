@@ -252,6 +252,23 @@ def test_columns_with_a_session_in_two_scopes_or_a_scope_that_is_none_are_refuse
         Table(ids=two, labels={"scope": Labels.of(["acme", ".."])})
 
 
+def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
+    two, each = [MemoryId("a"), MemoryId("b")], np.array([0, 1])
+    twice = Labels(each, ("1", "1"))
+    with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
+        Table(ids=two, labels={"session": twice})
+    with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
+        Table(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme"])})
+    assert (
+        Table(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme/ana"])}).candidate(1).session == "1"
+    )
+    for name in ("scope", "speaker"):
+        with pytest.raises(FieldError, match=f"field '{name}': a name is there twice"):
+            Table(ids=two, labels={name: twice})
+    with pytest.raises(FieldError, match="field 'scope': a path is not written as a scope writes it"):
+        Table(ids=two, labels={"scope": Labels.of(["caf\u0065\u0301", "acme"])})
+
+
 @pytest.mark.parametrize("label", ["session", "speaker"])
 @pytest.mark.parametrize("name", ["", " ", " 1", "1\n"])
 def test_a_session_or_a_speaker_has_a_name_or_is_unknown(label: str, name: str) -> None:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 
 from recollect.model.candidate import Candidate
+from recollect.ranking.measured import fingerprint
+from recollect.ranking.parse import describe
 from recollect.ranking.profile import Hearing, Question
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.quantities import Clock
@@ -174,15 +176,38 @@ def test_only_default_hears_memories_as_turns(name: str) -> None:
         ("session", Question.REFUSED, 0.0, None, {}),
         ("salience", Question.NEEDED, 0.0, None, {}),
         ("salience-hybrid", Question.NEEDED, 0.0, None, {}),
-        ("default", Question.NEEDED, 0.0, None, {"relevance": 0.05}),
+        ("default", Question.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
     ],
 )
 def test_limits_and_gates_are_those_of_the_source(
-    name: str, question: Question, min_score: float, max_items: int | None, gates: dict[str, float]
+    name: str, question: Question, min_score: float, max_items: int | None, gates: dict[str, Any]
 ) -> None:
     profile = built_in(name)
     assert (profile.question, profile.min_score, profile.max_items) == (question, min_score, max_items)
-    assert {gate.signal.name: gate.at_least for gate in profile.gates} == gates
+    assert describe(profile)["gates"] == gates
+
+
+VERSIONS = {
+    "assistant": ("1", "25aa385bf941"),
+    "assistant-companion": ("1", "5e9df1c1f70d"),
+    "assistant-knowledge": ("1", "5ddae28928fd"),
+    "assistant-news": ("1", "cb1277d0b047"),
+    "assistant-support": ("1", "630c002d9620"),
+    "default": ("3", "06ba713e9066"),
+    "five-signal": ("1", "d83fad656dfa"),
+    "salience": ("1", "ca8ada95f68c"),
+    "salience-hybrid": ("1", "ebaaad493bdc"),
+    "search": ("1", "992e59475e6d"),
+    "session": ("1", "447effc4df1b"),
+    "three-signal": ("1", "92d728deb473"),
+}
+"""The version of each profile, and how the fingerprint of its numbers begins."""
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_other_numbers_are_another_version(name: str) -> None:
+    profile = built_in(name)
+    assert VERSIONS[name] == (profile.version, fingerprint(profile)[:12]), "give it a new version, and write it here"
 
 
 def test_relevance_alone_does_not_beat_everything_else_in_five_signal() -> None:

@@ -100,7 +100,12 @@ def test_a_text_without_a_kind_is_an_observation_and_without_a_scope_the_callers
     (one,) = read_lines([line(text="x", created_at="2026-01-01T00:00:00Z")])
     assert one.memory is not None
     assert (one.kind, one.memory.kind, one.memory.pinned) == (None, Kind.OBSERVATION, False)
-    assert one.memory.scope == CALLER
+    assert (one.scope, one.memory.scope) == (None, CALLER)
+
+
+def test_a_scope_is_of_a_candidate_with_or_without_a_text() -> None:
+    (one,) = read_lines([line(session="1", scope="acme/ana")])
+    assert (one.scope, one.session, one.memory) == (Scope.parse("acme/ana"), "1", None)
 
 
 def test_a_scope_that_names_nothing_is_refused_with_its_line() -> None:
@@ -184,7 +189,7 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (line(text=3), "line 2, field 'text': 3 is no text"),
         (line(text="  ", created_at="2026-01-01T00:00:00Z"), "line 2, field 'text': is blank"),
         (line(text="x"), "line 2, field 'created_at': is missing; a text is shown with its date"),
-        (line(title="x"), "line 2, field 'text': is missing; a title, a pin or a scope belongs to a text"),
+        (line(title="x"), "line 2, field 'text': is missing; a title or a pin belongs to a text"),
         (line(pinned="yes"), "line 2, field 'pinned': 'yes' is neither true nor false"),
     ],
 )

@@ -143,11 +143,18 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (ONE + '[factors]\nsalience = { floor = "x" }', "factors.salience.floor is 'x'"),
         (ONE + "[factors]\nsalience = { floor = 2.0 }", "the floor of salience is 2.0"),
         (ONE + "[gates]\nnewest = 0.5", "gates.newest: it looks at those that passed the gates"),
-        (ONE + "[gates]\nimportance = 2.0", "the gate importance is 2.0"),
+        (ONE + "[gates]\nimportance = 2.0", "gates.importance is 2.0, not within"),
         (ONE + "[gates]\nimportance = { or = { salience = 0.5 } }", "gates.importance has no at_least"),
         (ONE + "[gates]\nimportance = { at_least = 0.5, and = 1 }", "'and' is no key of gates.importance"),
-        (ONE + "[gates]\nimportance = { at_least = 0.5, or = 1 }", "gates.importance.or is 1; write a table"),
+        (
+            ONE + "[gates]\nimportance = { at_least = 0.5, or = 1 }",
+            "gates.importance.or is 1; write a table of signals",
+        ),
         (ONE + "[gates]\nimportance = { at_least = 0.5, or = { magic = 1 } }", "'magic' is no signal"),
+        (
+            ONE + "[gates]\nimportance = { at_least = 0.5, or = { salience = 8 } }",
+            "gates.importance.or.salience is 8.0",
+        ),
         (ONE + "[gates]\nimportance = { at_least = 0.5, or = { newest = 1 } }", "gates.importance.or.newest: it looks"),
         (ONE + "[gates]\nimportance = { at_least = 0.5, or = { salience = 'x' } }", "gates.importance.or.salience is"),
         (ONE + "[gates]\nrecency = 0.5", "gates.recency: recency fades by half_life or by rate_per_day"),
@@ -260,10 +267,14 @@ def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
     assert override(SAMPLE, {"nothing": None}) is SAMPLE
 
 
-def test_an_override_of_one_key_of_a_gate_keeps_what_else_opens_it_and_a_number_is_all_of_it() -> None:
-    asked = override(built_in("default"), {"gates": {"relevance": {"at_least": 0.1}}}).gates[0]
-    assert (asked.at_least, asked.otherwise) == (0.1, built_in("default").gates[0].otherwise)
-    assert override(built_in("default"), {"gates": {"relevance": 0.1}}).gates[0].otherwise == ()
+def test_an_override_of_how_much_a_gate_needs_keeps_what_else_opens_it_and_the_reverse() -> None:
+    default = built_in("default")
+    for least in (0.1, {"at_least": 0.1}):
+        asked = override(default, {"gates": {"relevance": least}}).gates[0]
+        assert (asked.at_least, asked.otherwise) == (0.1, default.gates[0].otherwise)
+    assert override(default, {"gates": {"relevance": {"or": None}}}).gates == (Gate(default.relevance, 0.05),)
+    opened = override(SAMPLE, {"gates": {"relevance": {"or": {"salience": 0.5}}}}).gates[0]
+    assert (opened.at_least, opened.otherwise) == (SAMPLE.gates[0].at_least, (Gate(Salience(), 0.5),))
 
 
 @pytest.mark.parametrize(

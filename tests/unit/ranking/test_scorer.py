@@ -168,6 +168,27 @@ def test_a_gate_may_be_opened_by_another_signal_and_keeps_its_own_name() -> None
     assert ranking.excluded == {"gate:similarity": 2}
 
 
+def test_an_explanation_says_which_signal_opened_the_gate_that_another_did_not() -> None:
+    instead = (Gate(Dated(), 0.9), Gate(Confidence(), 0.5))
+    gated = Profile(
+        name="gated",
+        version="1",
+        about="A test.",
+        terms=(Term(Importance(), 0.5, 0.0), Term(Similarity(), 0.5, 0.0)),
+        factors=(Factor(Salience(), 0.5, 1.0),),
+        gates=(Gate(Similarity(), 0.5, instead), Gate(Salience(), 0.2, instead)),
+    )
+    sure = explain(a_candidate(similarity=-0.1, salience=0.1, confidence=0.5), gated, NOW)
+    assert [part.note for part in sure.parts] == [
+        None,
+        "-0.1 counts as 0; under the gate's 0.5, which confidence opened",
+    ]
+    assert [scale.note for scale in sure.scales] == ["under the gate's 0.2, which confidence opened"]
+    for other in (a_candidate(similarity=0.5, salience=0.2, confidence=0.5), a_candidate()):
+        silent = explain(other, gated, NOW)
+        assert [*(part.note for part in silent.parts), *(scale.note for scale in silent.scales)] == [None] * 3
+
+
 def test_a_minimum_score_is_inclusive_and_counted() -> None:
     profile = Profile(name="p", version="1", about="A test.", terms=WORTH.terms, min_score=0.5)
     pool = [a_candidate("on", importance=0.5), a_candidate("under", importance=0.4999)]

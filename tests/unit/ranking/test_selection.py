@@ -16,6 +16,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.model.table import Table
 from recollect.ranking.columns import ROUNDING, largest
+from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
@@ -127,6 +128,20 @@ def test_an_error_that_turns_two_around_is_settled_by_the_true_similarities(prof
     turned = roughly(CLOSE, 0.05, [-0.04, 0.02])
     found = rank_table(turned, profile, NOW, limit=limit, fetch=lambda rows: [CLOSE[row] for row in rows])
     assert facts(found) == facts(rank(CLOSE, profile, NOW, limit=limit))
+
+
+def test_nobody_is_fetched_to_settle_a_gate_that_opens_at_the_very_time_that_is_named() -> None:
+    pool = [a_candidate(f"m{place}", relevance=place / 1000, days_off=float(place % 2)) for place in range(100)]
+    gated = override(built_in("default"), {"gates": {"relevance": {"at_least": 0.05, "or": {"dated": 1.0}}}})
+    fetched: list[int] = []
+
+    def fetch(rows: Sequence[int]) -> list[Candidate]:
+        fetched.extend(rows)
+        return [pool[row] for row in rows]
+
+    found = rank_table(Table.of(pool), gated, NOW, limit=1, asked=True, fetch=fetch)
+    assert facts(found) == facts(rank(pool, gated, NOW, limit=1))
+    assert len(fetched) < 10
 
 
 def test_similarities_that_look_alike_and_are_not_are_not_taken_for_equal() -> None:

@@ -229,13 +229,13 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
     assert Stated("similarity").remark(a_candidate(similarity=0.0), NOW) is None
     assert Similarity().quantity.remark(a_candidate(), NOW) is None
     assert Dated().quantity.remark(a_candidate(days_off=0.0), NOW) == "of the time that is named"
-    assert Dated().quantity.remark(a_candidate(days_off=2.5), NOW) == "2.5 days off the time that is named"
+    assert Dated().quantity.remark(a_candidate(days_off=2.5), NOW) == "counts as 2.5 days off the time that is named"
     assert Substance().quantity.remark(a_candidate(words=1), NOW) == "1 telling word"
     by_ana = [a_candidate(addressed=value, speaker="Ana") for value in (0.0, 0.5, 1.0)]
     assert [Addressed().quantity.remark(one, NOW) for one in by_ana] == [
-        "said by Ana, and it is about others",
+        "said by Ana, while the question is about others",
         None,
-        "said by Ana, whom it is about",
+        "said by Ana, whom the question is about",
     ]
     assert Addressed().quantity.remark(a_candidate(addressed=1.0), NOW) is None
     assert isinstance(rule, Fused)
