@@ -46,9 +46,9 @@ METHOD = """\
   question, and how far up they are. A question is answered from its user's memories up to the moment it is asked.
   Chroma, mem0, LangGraph, sqlite-vec and PostgreSQL filter by that moment themselves; txtai is asked for all it has,
   and what is later is dropped. What says the same as an earlier memory of its user is one with that in recollect,
-  which is credited with the earlier id alone. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm` makes them
-  of the whole text. (By itself recollect embeds a turn without the name of its speaker; figures that way are in
-  [what each part gives](ranking.md#what-each-part-gives).)
+  which is credited with the earlier id alone. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm`
+  makes them of the whole text. (By itself recollect embeds a turn without the name of its speaker; figures that way
+  are in [what each part gives](ranking.md#what-each-part-gives).)
 - **What only recollect uses.** Chroma, mem0 and LangGraph are given session, speaker and kind as metadata, recollect
   as fields; the others have no place for them here. Only recollect's ranking looks at any of them. mem0 is without the
   model that extracts facts, which needs a key, and without spaCy, so it has no keyword part. The importance of a memory

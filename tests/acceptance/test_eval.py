@@ -193,6 +193,26 @@ def test_people_see_measures_categories_and_what_to_know_of_the_folder(shell: Sh
     assert "five-signal over default" in shown
 
 
+def test_columns_stand_under_each_other_also_where_characters_are_wide(shell: Shell, tmp_path: Path) -> None:
+    queries = [a_query("q", category="座位"), a_query("r", category="seats")]
+    folder = write_folder(tmp_path / "f", queries=queries, qrels=[("q", "m", 1), ("r", "m", 1)])
+    shown = shell("eval", str(folder), "--k", "1").stdout.splitlines()
+    head = next(line for line in shown if line.startswith("recall@1  ") and "queries" in line)
+    wide, narrow = (next(line for line in shown if line.startswith(f"{name} ")) for name in ("座位", "seats"))
+    assert narrow.index("1 ") == head.index("queries")
+    assert wide.index("1 ") == head.index("queries") - len("座位")  # each of which takes two columns
+
+
+def test_no_profile_is_cut_off_however_many_there_are(shell: Shell, tmp_path: Path) -> None:
+    profile = shell("profiles", "show", "salience").stdout
+    names = [f"{'x' * 50}-{number}" for number in range(25)]
+    for name in names:
+        (tmp_path / f"{name}.toml").write_text(profile)
+    chosen = [word for name in names for word in ("--profile", str(tmp_path / f"{name}.toml"))]
+    shown = shell("eval", str(write_folder(tmp_path / "f")), "--k", "1", *chosen).stdout.splitlines()
+    assert [line.split() for line in shown if line.startswith(" ")] == [names]
+
+
 def test_someone_at_a_terminal_sees_how_far_it_is_and_a_script_does_not(shell: Shell, folder: Path) -> None:
     seen = shell.terminal("eval", str(folder))
     assert "loading" in seen
@@ -220,6 +240,28 @@ def test_what_a_query_cannot_see_is_told_in_lines_on_the_page_and_as_json(shell:
     assert (found["outside"], found["blind"], found["recall@5"]) == (2, 1, (1 / 2 + 0) / 2)
 
 
+def test_a_memory_that_was_replaced_is_told_in_lines_on_the_page_and_as_json(shell: Shell, tmp_path: Path) -> None:
+    said = [
+        ("A", "the cat sat on the mat", "2026-01-01T00:00Z"),
+        ("B", "the dog lay under a table", "2026-03-01T00:00Z"),
+    ]
+    memories = [a_memory(id, text, topic_key="cat", created_at=at) for id, text, at in said]
+    queries = [a_query("before"), a_query("after", asked_at="2026-04-01T00:00Z")]
+    qrels = [("before", "A", 1), ("after", "A", 1), ("after", "B", 1)]
+    folder = write_folder(tmp_path / "f", memories, queries, qrels)
+    note, kept = "1 judged memory replaced by a later one: counted as not found", ("--store", str(tmp_path / "kept.db"))
+    called = ("eval", str(folder), "--profile", "salience")
+    shown, page = shell(*called, *kept).stdout, " ".join(parsed(page_of(shell, folder)).itertext())
+    assert f"{note}\n" in shown
+    assert "the text of an earlier one" not in shown
+    assert note in page
+    assert "A, replaced by a later one" in page
+    for store in (kept, ()):
+        found = shell.json(*called, *store)
+        assert (found["replaced"], found["merged"], found["outside"]) == (1, 0, 0)
+        assert (found["recall@5"], found["mrr"]) == ((1 + 1 / 2) / 2, 1.0)
+
+
 def test_three_twins_take_one_place(shell: Shell, tmp_path: Path) -> None:
     memories = [*(a_memory(f"seat{number}") for number in range(3)), a_memory("fish", "the sea is deep")]
     qrels = [("q", f"seat{number}", 1 + number) for number in range(3)]
@@ -231,7 +273,7 @@ def test_three_twins_take_one_place(shell: Shell, tmp_path: Path) -> None:
 def test_a_store_that_is_named_before_the_command_is_said_to_be_of_no_use(
     shell: Shell, folder: Path, tmp_path: Path
 ) -> None:
-    told = f"--db is not used here: --store {shell.store} would keep the memories of DIR there\n"
+    told = "--db is not used here: --store FILE would keep the memories of DIR there\n"
     assert shell("eval", str(folder)).stderr == told
     assert shell("eval", str(folder), "--store", str(tmp_path / "kept.db")).stderr == ""
     alone = CliRunner().invoke(cli, ["eval", str(folder)], env={**ENVIRONMENT, "RECOLLECT_DB": str(shell.store)})
@@ -352,6 +394,11 @@ def test_what_cannot_be_asked_for_is_refused(
     arguments: tuple[str, ...], code: int, told: str, shell: Shell, folder: Path
 ) -> None:
     assert told in shell("eval", str(folder), *arguments, code=code).stderr
+
+
+@pytest.mark.parametrize("command", [("eval",), ("profiles", "tune")])
+def test_a_store_that_keeps_nothing_is_told_of_in_the_help(command: tuple[str, ...], shell: Shell) -> None:
+    assert ":memory: keeps nothing" in " ".join(shell(*command, "--help").stdout.split())
 
 
 def test_help_is_there_without_loading_what_computes() -> None:

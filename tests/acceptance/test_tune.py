@@ -75,8 +75,17 @@ def test_an_option_that_was_changed_since_is_refused(shell: Shell, better: Path)
 
 def test_words_may_change(shell: Shell, better: Path) -> None:
     replaced(better, 'about = "Rank', 'about = "Mine: rank')
-    replaced(better, 'version = "2"', 'version = "2-mine"')
     shell("profiles", "check", str(better))
+
+
+def test_another_name_or_version_than_the_report_tells_of_is_refused(shell: Shell, better: Path) -> None:
+    renamed = better.rename(better.with_name("best.toml"))
+    refused = shell("profiles", "check", str(renamed), code=2).stderr
+    assert "its report 'better.report.json' tells of the profile 'better', and not of 'best'; tune it again" in refused
+    renamed.rename(better)
+    replaced(better, 'version = "2"', 'version = "2-mine"')
+    refused = shell("profiles", "check", str(better), code=2).stderr
+    assert "tells of the version '2', and not of '2-mine'; tune it again" in refused
 
 
 def test_a_report_that_is_not_there_or_is_none_is_refused(shell: Shell, better: Path) -> None:
@@ -249,6 +258,21 @@ def test_a_report_with_only_a_fingerprint_or_with_a_key_twice_is_refused(shell: 
     shell("profiles", "check", str(better))
 
 
+def test_a_report_that_contradicts_its_profile_or_itself_is_refused(shell: Shell, better: Path) -> None:
+    report = better.with_name("better.report.json")
+    whole = json.loads(report.read_text(encoding="utf-8"))
+    first, *others = whole["figures"]
+    wrongs = {
+        "does not say the folder of each of its folders": {"folders": [{}]},
+        "does not say in its numbers that the weight of lexical is": {"numbers": whole["numbers"][1:]},
+        "says that 'k' is nan, which is no finite number": {"k": float("nan")},
+        "a gain of -0.5": {"figures": [{**first, "gained": {**first["gained"], "mean": -0.5}}, *others]},
+    }
+    for complaint, wrong in wrongs.items():
+        report.write_text(json.dumps({**whole, **wrong}), encoding="utf-8")
+        assert complaint in shell("profiles", "check", str(better), code=2).stderr
+
+
 def test_folds_that_do_not_agree_are_warned_of(shell: Shell, wrong: Path, tmp_path: Path) -> None:
     folder, out = torn(tmp_path / "torn"), tmp_path / "better.toml"
     called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4", "--force")
@@ -266,6 +290,35 @@ def test_what_is_there_is_not_replaced_unless_that_is_wished(
     shell("profiles", "check", str(better))
 
 
+def test_a_memory_that_was_replaced_counts_in_tuning_as_it_does_in_an_evaluation(
+    shell: Shell, wrong: Path, tmp_path: Path
+) -> None:
+    said = [
+        ("A", "the cat sat on the mat", "2026-01-01T00:00Z"),
+        ("B", "the dog lay under a table", "2026-03-01T00:00Z"),
+    ]
+    memories = [
+        a_memory(f"{who}-{id}", text, scope=f"acme/{who}", topic_key="cat", created_at=at)
+        for who in ("ana", "ben")
+        for id, text, at in said
+    ]
+    asked = {"february": "2026-02-01T00:00Z", "april": "2026-04-01T00:00Z"}
+    queries = [
+        a_query(f"{who}-{month}", "where is the cat?", scope=f"acme/{who}", asked_at=at)
+        for who in ("ana", "ben")
+        for month, at in asked.items()
+    ]
+    qrels = [(query["id"], f"{query['id'][:3]}-A", 1) for query in queries]
+    folder = write_folder(tmp_path / "pets", memories, queries, qrels)
+    called = ("--profile", str(wrong), "--k", "1", "--json")
+    measured = shell.json("eval", str(folder), *called[:-1])
+    assert (measured["recall@1"], measured["ndcg@1"], measured["replaced"], measured["merged"]) == (0.5, 0.5, 2, 0)
+    out = str(tmp_path / "out.toml")
+    found = json.loads(shell("profiles", "tune", str(folder), "--out", out, *called, code=1).stdout)
+    whole = {one["measure"]: one["before"]["mean"] for one in found["figures"]}
+    assert (whole["recall@1"], whole["ndcg@1"]) == (measured["recall@1"], measured["ndcg@1"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -275,6 +328,8 @@ def test_what_is_there_is_not_replaced_unless_that_is_wished(
         (["--profile", "nowhere"], "no profile is called"),
         (["--folds", "1"], "--folds"),
         (["--k", "0"], "--k"),
+        (["--store", ""], "--store is empty; name a folder, as --store judged"),
+        (["--store", "postgresql://host/db"], "'postgresql://host/db' is no file"),
     ],
 )
 def test_what_cannot_be_is_refused(shell: Shell, folder: Path, arguments: list[str], complaint: str) -> None:

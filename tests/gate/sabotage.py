@@ -54,7 +54,7 @@ def _changed(**changes: Any) -> Callable[[Profile], Profile]:
 
 def _by_relevance_alone(profile: Profile) -> Profile:
     """No gate is opened by anything but its own signal."""
-    return override(profile, {"gates": {gate.signal.name: gate.at_least for gate in profile.gates}})
+    return override(profile, {"gates": {gate.signal.name: {"or": None} for gate in profile.gates}})
 
 
 def _nothing(*_: object) -> tuple[()]:

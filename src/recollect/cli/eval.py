@@ -3,22 +3,19 @@
 import platform
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect import config, wiring
-from recollect.cli import files, options, output
+from recollect.cli import files, judged, options, output
 from recollect.cli.bars import bar
 from recollect.cli.place import Place, place
 from recollect.errors import FieldError, InvalidInput, show
-from recollect.model.limits import IN_MEMORY
 from recollect.model.wording import printable
 from recollect.ranking.profile import Profile
 from recollect.version import __version__
@@ -57,11 +54,7 @@ def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]
     help="Measure these two, and test what B gains over A.",
 )
 @click.option("--k", "ks", metavar="K,…", default="5,10,20", show_default=True, callback=_ks, help="Among how many.")
-@click.option(
-    "--store",
-    metavar="FILE",
-    help="Keep the folder's memories in this file, and find them there the next time.",
-)
+@judged.store("FILE", "Keep the folder's memories in this file", "judged.db")
 @click.option("--embedder", metavar="NAME", help="The embedder of a new store: a name, or https://host/v1#model.")
 @click.option(
     "--limit-queries", type=click.IntRange(min=1), metavar="N", help="Ask only so many, spread over the folder."
@@ -100,12 +93,11 @@ def evaluate(
         raise InvalidInput("--compare names both profiles; leave --profile out")
     chosen = _labelled(compare or profiles or ("default",))
     judgements = read_judgements(folder)
-    if place.asked_for and store is None:  # said at once, for loading may take long
-        output.talk(f"--db is not used here: --store {printable(place.target)} would keep the memories of DIR there")
+    judged.say_unused(place, store, "FILE would keep the memories of DIR there")
     _refuse_own(page, [*([] if store is None else [Path(store)]), *judgements.files])
     some = judgements if limit_queries is None else judgements.some(limit_queries)
     with ExitStack() as stack:
-        kept = stack.enter_context(_kept(store))
+        kept = stack.enter_context(judged.kept_file(store))
         written = None
         if page is not None:
             written = stack.enter_context(files.whole(page, store=kept, force=force))
@@ -135,18 +127,6 @@ def _labelled(sources: tuple[str, ...]) -> dict[str, Profile]:
     found = {source: config.profile(source) for source in sources}
     names = [profile.name for profile in found.values()]
     return {source if names.count(profile.name) > 1 else profile.name: profile for source, profile in found.items()}
-
-
-@contextmanager
-def _kept(store: str | None) -> Iterator[str]:
-    """Where the memories are kept: in the file, or in one that is gone afterwards."""
-    if store is not None and not store:
-        raise InvalidInput("--store is empty; name a file, as --store judged.db")
-    if store is not None and store != IN_MEMORY:
-        yield store
-        return
-    with TemporaryDirectory(prefix="recollect-eval-") as folder:
-        yield str(Path(folder) / "judged.db")
 
 
 def _evaluate(

@@ -2,22 +2,19 @@
 
 import json
 import platform
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect import config, wiring
-from recollect.cli import files, options, output
+from recollect.cli import files, judged, options, output
 from recollect.cli.bars import bar
 from recollect.cli.place import Place, place
-from recollect.errors import InvalidInput, RecollectError, show
-from recollect.model.limits import IN_MEMORY
+from recollect.errors import InvalidInput, RecollectError
 from recollect.model.wording import printable
 from recollect.ranking.profile import Profile
 from recollect.ranking.written import written
@@ -38,12 +35,7 @@ if TYPE_CHECKING:
     metavar="FILE.toml",
     help="The profile to write, with its report beside it.  [default: its name and its new version]",
 )
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Keep the memories of each DIR in a file in this folder, and find them there the next time.",
-)
+@judged.store("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
 @click.option("--embedder", metavar="NAME", help="The embedder of new stores: a name, or https://host/v1#model.")
 @click.option(
     "--folds",
@@ -69,7 +61,7 @@ def tune(
     folders: tuple[Path, ...],
     profile: str,
     out: Path | None,
-    store: Path | None,
+    store: str | None,
     embedder: str | None,
     folds: int,
     k: int,
@@ -94,17 +86,16 @@ def tune(
     if named.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(named)!r} does not end in .toml; rename it")
     report = successor(start, named.stem).report or ""  # which refuses what no profile can be called
-    judged = [read_judgements(folder) for folder in folders]
-    refuse_twice(judged)
-    if place.asked_for and store is None:  # said at once, for loading may take long
-        output.talk("--db is not used here: --store FOLDER would keep the memories of each DIR in a file there")
+    judgements = [read_judgements(folder) for folder in folders]
+    refuse_twice(judgements)
+    judged.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
     try:
         with ExitStack() as stack:
-            kept = stack.enter_context(_kept(store))
+            kept = stack.enter_context(judged.kept_folder(store))
             # what comes last here gets its name first: whenever it ends, no new profile is there without its report
             made = stack.enter_context(files.whole(named, store=None, force=force))
             told = stack.enter_context(files.whole(named.with_name(report), store=None, force=force))
-            found = _tune(judged, start, kept, name=named.stem, embedder=embedder, folds=folds, k=k)
+            found = _tune(judgements, start, kept, name=named.stem, embedder=embedder, folds=folds, k=k)
             _write(found, made, told, force=force)
         better = True
     except _NoBetter as refused:
@@ -137,28 +128,14 @@ class _NoBetter(Exception):
         self.found = found
 
 
-@contextmanager
-def _kept(store: Path | None) -> Iterator[Path]:
-    """The folder in which memories are kept: the one that is named, or one that is gone afterwards."""
-    if store is None or str(store) == IN_MEMORY:
-        with TemporaryDirectory(prefix="recollect-tune-") as folder:
-            yield Path(folder)
-        return
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{show(str(store))} is no folder and cannot be made one: {error.strerror}") from error
-    yield store
-
-
 def _tune(
-    judged: "list[Judgements]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
+    judgements: "list[Judgements]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
 ) -> "Tuned":
     """Load every folder, gather what the signals say, and fit."""
     from recollect.evaluation.tuned import tuned
     from recollect.evaluation.tuning import tune
 
-    gathered = [_gathered(one, start, kept, embedder=embedder, k=k) for one in judged]
+    gathered = [_gathered(one, start, kept, embedder=embedder, k=k) for one in judgements]
     models = {model for _, model in gathered}
     if len(models) > 1:
         raise InvalidInput(f"the stores are of different embedders, {', '.join(sorted(models))}; name one --embedder")

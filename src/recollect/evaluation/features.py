@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from recollect.engine.engine import Engine
 from recollect.evaluation.judgements import Judgements
+from recollect.evaluation.loaded import Loaded
 from recollect.evaluation.measures import gains, most
-from recollect.evaluation.trial import Loaded, Tell, twins
+from recollect.evaluation.trial import Tell
 from recollect.model.limits import LARGEST_LIMIT
 from recollect.model.table import Floats, Rows
 from recollect.ranking.explanation import Explanation
@@ -44,8 +45,9 @@ class Numbers:
 class Features:
     """The candidates of a folder's queries that pass the gates, a row for each stored memory, query after query.
 
-    Rows of one query are in the order in which ties are broken. `opinions` has a row for every term and then for every
-    factor, with what silence is worth. `starts` says where each query's rows begin, with the end of all as its last.
+    Rows of one query are in the order in which ties are broken; `ids` are of the folder, whose words each has then.
+    `opinions` has a row for every term and then for every factor, with what silence is worth. `starts` says where each
+    query's rows begin, with the end of all as its last.
     Of each query, `needed` is how many memories are judged, and `best` the most that they can gain among the first `k`;
     of each row, `grades` is what its place gains, and `counts` how many judged ids are found there: itself and twins.
     """
@@ -141,7 +143,7 @@ class Rivals:
 
 def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, k: int, tell: Tell) -> Features:
     """Ask every query for all that passes the gates, and keep what the engine's own explanations say of each."""
-    queries, twins_of = judgements.queries, twins(judgements, loaded)
+    queries = judgements.queries
     everyone = replace(profile, min_score=0.0)  # whose score is too low depends on the weights
     ids: list[str] = []
     opinions: list[tuple[float, ...]] = []
@@ -151,16 +153,17 @@ def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Prof
 
     tell(0, len(queries))
     for query in queries:
-        together = twins_of(query)
+        together = loaded.twins(query)
         worth, meant = gains(query.grades, together), Counter(together.get(id, id) for id in query.grades)
         ranking = engine.search(
             query.text, scope=query.scope, profile=everyone, limit=LARGEST_LIMIT, as_of=query.asked_at
         )
         for scored in sorted(ranking, key=lambda one: one.id):
-            ids.append(scored.id)
+            name = loaded.name(scored.id, query.asked_at)
+            ids.append(name)
             opinions.append(_opinions(scored.explanation))
-            grades.append(worth.get(scored.id, 0.0))
-            counts.append(meant[scored.id])
+            grades.append(worth.get(name, 0.0))
+            counts.append(meant[name])
         starts.append(len(ids))
         best.append(most(query.grades, k, together))
         tell(len(starts) - 1, len(queries))

@@ -20,7 +20,8 @@ USUAL = 10
 class Answer:
     """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
 
-    `twins` are the judged ids that are found where another one is, with that one. `tokens` is the budget with which
+    `twins` are the judged ids that are found where another one is, with that one, and `replaced` those whose words a
+    later memory had replaced by then, which are not found. `tokens` is the budget with which
     packing in rank order has packed every judged memory that is within reach, `None` if none is; `complete` if that is
     all that was judged.
     """
@@ -32,6 +33,7 @@ class Answer:
     took: timedelta
     exact: bool = True
     twins: Twins = field(default_factory=dict[str, str], hash=False)
+    replaced: tuple[str, ...] = ()
 
     def scores(self, ks: Sequence[int]) -> dict[str, float]:
         """Every measure of what was found, by its name."""

@@ -3,16 +3,18 @@
 import hashlib
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from recollect.errors import FieldError, InvalidInput, ScopeError, show
 from recollect.model import limits
 from recollect.model.draft import Draft, read_draft
+from recollect.model.eligibility import barrier
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope, a_scope
 from recollect.ranking.lines import read_moment, read_object
@@ -20,6 +22,10 @@ from recollect.ranking.lines import read_moment, read_object
 T = TypeVar("T")
 
 MEMORIES, QUERIES, QRELS = "memories.jsonl", "queries.jsonl", "qrels.tsv"
+
+HOLDS = f"a folder of judgements has {MEMORIES}, {QUERIES} and {QRELS}"
+"""The remedy for a folder that is none."""
+
 HEADER = ("query", "memory", "grade")
 """The first line of the judgements, between tabs."""
 
@@ -48,15 +54,17 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """The memories of a folder as drafts, the oldest first, and those of its queries that have judgements.
+    """The memories of a folder, the oldest first, and those of its queries that have judgements.
 
+    `drafts` are the same in the same order, as they are to be remembered.
     `unjudged` counts the queries without any, which are left out. Of the judged pairs, `absent` name a memory that
     the folder does not have and `later` one that was not there yet when it was asked: both can never be found, and
-    count as not found. `blind` counts the queries for which no memory at all was there. `digest` tells one content of
-    the memories from another.
+    count as not found. `blind` counts the queries that see no memory at all. `digest` tells one content of the memories
+    from another.
     """
 
     folder: Path
+    memories: tuple[Memory, ...]
     drafts: tuple[Draft, ...]
     queries: tuple[Query, ...]
     unjudged: int
@@ -74,7 +82,7 @@ class Judgements:
 
     @property
     def absent(self) -> int:
-        known = {draft.id for draft in self.drafts}
+        known = {memory.id for memory in self.memories}
         return sum(id not in known for query in self.queries for id in query.grades)
 
     @property
@@ -84,25 +92,23 @@ class Judgements:
 
     @property
     def blind(self) -> int:
-        first: dict[tuple[Scope, bool], datetime] = {}
-        for draft in self.drafts:  # of which the oldest comes first
-            first.setdefault((draft.scope, draft.shared), draft.at or limits.EARLIEST)
+        first = _seen_first(self.memories)
 
         def is_blind(query: Query) -> bool:
-            seen = [(query.scope, False), (query.scope, True), *((above, True) for above in query.scope.ancestors)]
-            return not any(one in first and first[one] <= query.asked_at for one in seen)
+            near = (first.get(scope, ()) for scope in (query.scope, *query.scope.ancestors))
+            return not any(sees(query, memory) for memory in chain.from_iterable(near))
 
         return sum(map(is_blind, self.queries))
 
     @property
     def since(self) -> dict[str, datetime]:
         """From when each memory is there, by its id."""
-        return {draft.id: draft.at for draft in self.drafts if draft.id is not None and draft.at is not None}
+        return {memory.id: memory.created_at for memory in self.memories}
 
     @property
     def texts(self) -> dict[str, str]:
         """What each memory says, by its id."""
-        return {draft.id: draft.text for draft in self.drafts if draft.id is not None}
+        return {memory.id: memory.text for memory in self.memories}
 
     @property
     def written_at(self) -> datetime:
@@ -121,23 +127,37 @@ class Judgements:
         return replace(self, queries=tuple(self.queries[place * there // taken] for place in range(taken)))
 
 
-def sees(query: Query, draft: Draft) -> bool:
-    """Whether the memory was there for the query: by then, and the scope's own or shared by one above it."""
-    by_then = draft.at is None or draft.at <= query.asked_at
-    return by_then and (draft.scope == query.scope or (draft.shared and query.scope.within(draft.scope)))
+def sees(query: Query, memory: Memory) -> bool:
+    """Whether the memory was there for the query: known and valid by then, and its scope's or shared by one above."""
+    near = memory.scope == query.scope or (memory.shared and query.scope.within(memory.scope))
+    return near and barrier(memory, query.asked_at) is None
+
+
+def _seen_first(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
+    """By scope, those of the memories, which come oldest first, without which no other is seen: few, and soon asked.
+
+    Of those that are shared alike and valid for the same time, whoever sees any sees the oldest.
+    """
+    first: dict[Scope, dict[tuple[bool, datetime | None, datetime | None], Memory]] = {}
+    for memory in memories:
+        alike = memory.shared, memory.valid_from, memory.valid_until
+        first.setdefault(memory.scope, {}).setdefault(alike, memory)
+    return {scope: list(found.values()) for scope, found in first.items()}
 
 
 def read_judgements(folder: Path) -> Judgements:
     """The judgements of a folder; refused with file, line and field if anything in it cannot be."""
     _refuse_no_folder(folder)
     written = {name: _content(folder, name) for name in (MEMORIES, QUERIES, QRELS)}
-    drafts = _records(folder / MEMORIES, written[MEMORIES], _draft)
+    kept = _records(folder / MEMORIES, written[MEMORIES], _memory)
+    kept.sort(key=lambda one: (one[0].created_at, one[0].id))
     queries = _records(folder / QUERIES, written[QUERIES], _query)
     grades = _grades(folder / QRELS, written[QRELS], {query.id for query in queries})
     judged = tuple(replace(query, grades=grades[query.id]) for query in queries if query.id in grades)
     return Judgements(
         folder=folder,
-        drafts=tuple(sorted(drafts, key=lambda draft: (draft.at or limits.EARLIEST, draft.id or ""))),
+        memories=tuple(memory for memory, _ in kept),
+        drafts=tuple(draft for _, draft in kept),
         queries=judged,
         unjudged=len(queries) - len(judged),
         digest=hashlib.sha256(written[MEMORIES]).hexdigest(),
@@ -153,9 +173,6 @@ def _refuse_no_folder(folder: Path) -> None:
         raise InvalidInput(f"there is no folder {str(folder)!r}; {HOLDS}")
     if not is_folder:
         raise InvalidInput(f"{str(folder)!r} is no folder; {HOLDS}")
-
-
-HOLDS = f"a folder of judgements has {MEMORIES}, {QUERIES} and {QRELS}"
 
 
 def _content(folder: Path, name: str) -> bytes:
@@ -230,8 +247,8 @@ _TAKEN_OVER = frozenset(one.name for one in fields(Draft)) - {"at", "key"}
 _CHECKED = frozenset(one.name for one in fields(Draft)) & frozenset(one.name for one in fields(Memory))
 
 
-def _draft(record: Mapping[str, Any]) -> Draft:
-    """The memory of a line, as a draft that keeps its id and its moment."""
+def _memory(record: Mapping[str, Any]) -> tuple[Memory, Draft]:
+    """The memory of a line, and the draft that keeps its id and its moment."""
     _needed(record, ("id", "scope", "text", "created_at"), "memory")
     given = {name: value for name, value in record.items() if value is not None}
     values = {name: value for name, value in given.items() if name in _TAKEN_OVER}
@@ -246,8 +263,8 @@ def _draft(record: Mapping[str, Any]) -> Draft:
     values["metadata"] = {**metadata, **{name: value for name, value in given.items() if name not in _TAKEN_OVER}}
     draft = read_draft(values)
     said = {name: getattr(draft, name) for name in _CHECKED}
-    Memory(created_at=values["at"], **{name: value for name, value in said.items() if value is not None})
-    return draft
+    memory = Memory(created_at=values["at"], **{name: value for name, value in said.items() if value is not None})
+    return memory, draft
 
 
 def _query(record: Mapping[str, Any]) -> Query:

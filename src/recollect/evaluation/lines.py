@@ -1,15 +1,18 @@
 """An evaluation in lines for people: measures by profile, then categories, then what was compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 
 from recollect.evaluation.figures import Comparison, Figures
 from recollect.evaluation.report import Report
 from recollect.model.wording import counted, printable
 from recollect.render.looks import Look, Paint, plain
+from recollect.render.table import Table, aligned
 
-GAP = "  "
 NONE = "–"
+
+WIDEST = 1_000_000
+"""How wide a terminal is taken to be, so that no figure is cut, however many profiles stand beside each other."""
 
 
 def report(report: Report, paint: Paint = plain) -> Iterator[str]:
@@ -21,22 +24,18 @@ def report(report: Report, paint: Paint = plain) -> Iterator[str]:
     yield from (paint(Look.FAINT, note) for note in report.notes)
     yield ""
     names = [printable(one.profile) for one in outcomes]
-    rows = [[name, *(_mean(one.whole, name) for one in outcomes)] for name in outcomes[0].whole.means]
+    rows = [(name, *(_mean(one.whole, name) for one in outcomes)) for name in outcomes[0].whole.means]
     others = [beside(one.whole) for one in outcomes]
-    rows += [[name, *(cells[name] for cells in others)] for name in others[0]]
-    yield from _aligned(["", *names], rows, paint)
+    rows += [(name, *(cells[name] for cells in others)) for name in others[0]]
+    yield from aligned(Table(("", *names), rows), WIDEST, paint)
     k = outcomes[0].k
     for measure in (f"recall@{k}", f"ndcg@{k}"):
         yield ""
         by_category = [
-            [
-                printable(category),
-                str(figures.queries),
-                *(_mean(one.categories[category], measure) for one in outcomes),
-            ]
+            (category, str(figures.queries), *(_mean(one.categories[category], measure) for one in outcomes))
             for category, figures in outcomes[0].categories.items()
         ]
-        yield from _aligned([measure, "queries", *names], by_category, paint)
+        yield from aligned(Table((measure, "queries", *names), by_category), WIDEST, paint)
     if report.comparison is not None:
         yield ""
         yield from _comparison(report.comparison, paint)
@@ -57,7 +56,7 @@ def chance(p: float) -> str:
 def _comparison(comparison: Comparison, paint: Paint) -> Iterator[str]:
     one, other = printable(comparison.one), printable(comparison.other)
     rows = [
-        [
+        (
             name,
             f"{found.mean:+.3f}",
             f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}]",
@@ -65,11 +64,11 @@ def _comparison(comparison: Comparison, paint: Paint) -> Iterator[str]:
             str(found.wins),
             str(found.losses),
             str(found.ties),
-        ]
+        )
         for name, found in comparison.differences.items()
     ]
     yield f"{other} over {one}"
-    yield from _aligned(["", "gain", "95 %", "p", "wins", "losses", "ties"], rows, paint)
+    yield from aligned(Table(("", "gain", "95 %", "p", "wins", "losses", "ties"), rows), WIDEST, paint)
 
 
 MEDIAN = "tokens needed, median"
@@ -90,14 +89,3 @@ def beside(figures: Figures) -> dict[str, str]:
 def _mean(figures: Figures, name: str) -> str:
     interval = figures.intervals[name]
     return f"{share(figures.means[name])} [{share(interval.low)}, {share(interval.high)}]"
-
-
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]], paint: Paint) -> Iterator[str]:
-    """The rows under their header, each column as wide as it must be."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        return GAP.join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-    yield paint(Look.FAINT, line(header))
-    yield from map(line, rows)

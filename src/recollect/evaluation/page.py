@@ -86,7 +86,7 @@ def _head(title: str, report: Report) -> Iterable[str]:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     facts = {
         "folder": _said(_folder(report)),
-        "memories": str(len(judgements.drafts)),
+        "memories": str(len(judgements.memories)),
         "queries": f"{len(judgements.queries)}, with {judgements.pairs} judged memories",
         "profiles": _said(", ".join(f"{one.profile} (version {one.version})" for one in report.outcomes)),
         "embedder": _said(report.embedder),
@@ -197,7 +197,8 @@ def _expected(answer: Answer, texts: Mapping[str, str]) -> str:
     def told(id: str) -> str:
         said = _short(texts[id]) if id in texts else "not in the folder"
         place = answer.place(id)
-        return f"<li>{said} <small>{_said(id)}, {'not found' if place is None else f'place {place}'}</small></li>"
+        missed = "replaced by a later one" if id in answer.replaced else "not found"
+        return f"<li>{said} <small>{_said(id)}, {missed if place is None else f'place {place}'}</small></li>"
 
     return f"<ol>{''.join(map(told, answer.query.grades))}</ol>"
 

@@ -13,7 +13,7 @@ from recollect.model.wording import counted
 class Report:
     """The outcomes of a folder, best read with what they were made with.
 
-    `merged` ids say what another said before; `outside` judged memories are where the query's scope does not see them.
+    `merged` ids say what another said before; `outside` judged memories are such as the query does not see.
     """
 
     judgements: Judgements
@@ -27,6 +27,11 @@ class Report:
     made_at: datetime
 
     @property
+    def replaced(self) -> int:
+        """How many judged memories had been replaced by a later one when it was asked; no profile changes that."""
+        return sum(len(answer.replaced) for answer in self.outcomes[0].answers)
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the figures should know of the folder; nothing of what is as it should be."""
         judged = self.judgements
@@ -34,6 +39,7 @@ class Report:
             (judged.unjudged, "query", "queries", "without judgements: left out"),
             (judged.absent, "judged memory", "judged memories", "not in the folder: counted as not found"),
             (judged.later, "judged memory", "judged memories", "later than the query: counted as not found"),
+            (self.replaced, "judged memory", "judged memories", "replaced by a later one: counted as not found"),
             (self.outside, "judged memory", "judged memories", "out of the query's sight: counted as not found"),
             (judged.blind, "query", "queries", "with no memory in sight: counted as finding nothing"),
             (self.merged, "memory", "memories", "with the text of an earlier one, in whose place it counts"),

@@ -9,7 +9,8 @@ from typing import Protocol
 from recollect.engine.engine import DEPTH, Engine
 from recollect.evaluation import trial
 from recollect.evaluation.figures import Answer
-from recollect.evaluation.judgements import Judgements, sees
+from recollect.evaluation.judgements import Judgements
+from recollect.evaluation.loaded import Loaded
 from recollect.ranking.profile import Profile
 
 
@@ -21,31 +22,25 @@ class Opens(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A folder that is loaded: which memory stands for which ids, the model of their vectors, and how it is opened."""
+    """A folder that is loaded: what became of its memories, the model of their vectors, and how it is opened."""
 
     judgements: Judgements
-    loaded: trial.Loaded
+    loaded: Loaded
     embedder: str
     opens: Opens
 
     @property
     def merged(self) -> int:
-        """How many ids another one stands for."""
-        return len(self.judgements.drafts) - len(self.loaded)
+        """How many memories say what an earlier one does that is kept in their place."""
+        return self.loaded.merged
 
     @property
     def outside(self) -> int:
-        """How many judged memories were there when it was asked, but where the query's scope does not see them.
+        """How many judged memories were written when it was asked, but are not the scope's to see or were not valid.
 
-        A memory is seen if any that it stands for is: what one of two twins shares, the other does.
+        What counts is the stored memory as it was then: what one of two twins shares or ends, the other does.
         """
-        drafts, since = {str(draft.id): draft for draft in self.judgements.drafts}, self.judgements.since
-        beside = {id: [drafts[one] for one in ids] for ids in self.loaded.values() for id in ids}
-        return sum(
-            id in since and since[id] <= query.asked_at and not any(sees(query, draft) for draft in beside[id])
-            for query in self.judgements.queries
-            for id in query.grades
-        )
+        return sum(len(self.loaded.outside(query)) for query in self.judgements.queries)
 
     @contextmanager
     def opened(self) -> Iterator[Engine]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,9 +10,9 @@ from recollect.engine.engine import DEPTH, Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
 from recollect.evaluation.figures import Answer
 from recollect.evaluation.judgements import MEMORIES, Judgements, Query
-from recollect.evaluation.measures import Twins
+from recollect.evaluation.loaded import Course, Loaded
 from recollect.model.draft import Draft
-from recollect.model.memory import MemoryId, Status
+from recollect.model.memory import Memory, Status
 from recollect.model.usage import Use
 from recollect.model.verdict import Receipt, Reinforced
 from recollect.model.wording import counted
@@ -22,9 +22,6 @@ from recollect.ranking.result import Ranking
 
 Tell = Callable[[int, int], None]
 """Told how much is done, and of how much."""
-
-Loaded = Mapping[MemoryId, tuple[str, ...]]
-"""The ids of the folder that each memory of the store stands for: its own, and those that said the same."""
 
 BATCH = 64
 """How many memories are remembered at a time."""
@@ -37,7 +34,7 @@ MARKER = "0" * 18
 
 
 def load(engine: Engine, judgements: Judgements, tell: Tell) -> Loaded:
-    """Remember all memories of the folder, unless the store has them, and say which memory stands for which id.
+    """Remember all memories of the folder, unless the store has them, and say what became of each.
 
     Each is remembered under a key of the folder's content, so what is there already is neither written nor embedded
     again, and a run that was interrupted goes on. A store that has anything else is refused.
@@ -54,10 +51,22 @@ def load(engine: Engine, judgements: Judgements, tell: Tell) -> Loaded:
             raise _other(judgements, "it was loaded from other memories") from error
         tell(len(receipts), len(drafts))
     _refuse_changed(engine, receipts, judgements)
-    meant: dict[MemoryId, list[str]] = {}
-    for draft, receipt in zip(drafts, receipts, strict=True):
-        meant.setdefault(receipt.id, []).append(draft.id or "")
-    return {id: tuple(sorted(ids)) for id, ids in meant.items()}
+    return _loaded(engine, judgements.memories, receipts)
+
+
+def _loaded(engine: Engine, memories: Sequence[Memory], receipts: Sequence[Receipt]) -> Loaded:
+    """What became of each memory; the store is asked only for the versions of what several went into."""
+    made_of: dict[str, list[Memory]] = {}
+    for memory, receipt in zip(memories, receipts, strict=True):
+        made_of.setdefault(receipt.id, []).append(memory)
+
+    def course(id: str, several: Sequence[Memory]) -> Course:
+        stored = several if len(several) == 1 else engine.history(id, scope=several[0].scope)
+        # without when and where it was taken in, which is another matter in every store
+        return Course(tuple(several), tuple(one.changed(recorded_at=None, commit=None) for one in stored))
+
+    courses = [course(id, several) for id, several in made_of.items()]
+    return Loaded({one.id: course for course in courses for one in course.made_of})
 
 
 def _keyed(draft: Draft, digest: str) -> Draft:
@@ -66,11 +75,11 @@ def _keyed(draft: Draft, digest: str) -> Draft:
 
 def _refuse_stranger(engine: Engine, judgements: Judgements) -> None:
     """Refuse a store with memories of which the folder's first, which has no twin before it, is none."""
-    first, there = judgements.drafts[0], engine.stats().memories
+    first, there = judgements.memories[0], engine.stats().memories
     if not there:
         return
     try:
-        engine.get(first.id or "", scope=first.scope)
+        engine.get(first.id, scope=first.scope)
     except NotFound as error:
         raise _other(judgements, f"it has {_memories(there)}, and not {show(first.id)}") from error
 
@@ -101,7 +110,7 @@ def ask(
     engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, depth: int = DEPTH, tell: Tell
 ) -> list[Answer]:
     """Ask every query for its moment, and nothing is kept of it: no query knows of another."""
-    queries, twins_of = judgements.queries, twins(judgements, loaded)
+    queries = judgements.queries
     prompt, costs = Prompt(MARKER), dict[str, int]()
     for scope in dict.fromkeys(query.scope for query in queries):
         engine.search(WARMING, scope=scope, profile=profile, limit=depth, as_of=judgements.ended_at)
@@ -110,8 +119,8 @@ def ask(
         begun = time.perf_counter()
         ranking = engine.search(query.text, scope=query.scope, profile=profile, limit=depth, as_of=query.asked_at)
         took = timedelta(seconds=time.perf_counter() - begun)
-        found, twins = tuple(one.id for one in ranking), twins_of(query)
-        needed = {twins.get(id, id) for id in query.grades}
+        found, together = tuple(loaded.name(one.id, query.asked_at) for one in ranking), loaded.twins(query)
+        needed = {together.get(id, id) for id in query.grades}
         within = found[: profile.max_items]
         judged = [place for place, id in enumerate(within) if id in needed]
         return Answer(
@@ -121,7 +130,8 @@ def ask(
             complete=needed <= set(within),
             took=took,
             exact=ranking.exact,
-            twins=twins,
+            twins=together,
+            replaced=loaded.replaced(query),
         )
 
     answers: list[Answer] = []
@@ -130,17 +140,6 @@ def ask(
         answers.append(answer(query))
         tell(len(answers), len(queries))
     return answers
-
-
-def twins(judgements: Judgements, loaded: Loaded) -> Callable[[Query], Twins]:
-    """Tells of a query which of its judged ids another one stands for; what came later than it, none does."""
-    since = judgements.since
-    stands_in = {id: memory for memory, ids in loaded.items() for id in ids if id != memory}
-
-    def of(query: Query) -> Twins:
-        return {id: stands_in[id] for id in query.grades if id in stands_in and since[id] <= query.asked_at}
-
-    return of
 
 
 def _tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, int]) -> int:

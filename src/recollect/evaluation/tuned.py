@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from recollect.evaluation.tuning import Tuning, Values, is_settled, mean
 from recollect.evaluation.wire import difference, interval
 from recollect.model.table import Floats
 from recollect.model.wording import counted, printable
-from recollect.ranking.measured import CARRIES_OVER, FIGURES, FINGERPRINT, FOLDERS, FOLDS, NUMBERS, fingerprint
+from recollect.ranking.measured import CARRIES_OVER, FIGURES, FINGERPRINT, FOLDERS, FOLDS, NUMBERS, WORTH, fingerprint
 from recollect.ranking.profile import Profile
-
-WORTH = "worth"
-"""What is tuned for, as reports call it: the mean of recall and nDCG."""
 
 ENDING = ".report.json"
 """How the name of a report ends; it begins like that of the profile."""
@@ -45,6 +42,23 @@ class Row:
     after: Figure
     gained: Difference
     """What was gained where it was held out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A weight or floor of a signal: before, after and in each fold; whether the folders tell anything of it."""
+
+    signal: str
+    what: Literal["weight", "floor"]
+    before: float
+    after: float
+    folds: tuple[float, ...]
+    tuned: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether the folds found about the same."""
+        return is_settled(self.folds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,34 +170,49 @@ def document(tuned: Tuned) -> dict[str, Any]:
             {"scopes": len(fold.scopes), "queries": fold.queries, "before": fold.before, "after": fold.after}
             for fold in tuning.folds
         ],
-        NUMBERS: numbers(tuning),
+        NUMBERS: [_number(one) for one in numbers(tuning)],
     }
 
 
-def numbers(tuning: Tuning) -> list[dict[str, Any]]:
-    """Every weight and floor: before, after, in each fold, whether the folders tell anything of it, and the same."""
-    profile, start, left = tuning.profile, Numbers.of(tuning.profile), tuning.said_nothing_of
-    found = [one.numbers for one in tuning.folds]
-    weights = [
-        (use.signal.name, "weight", start.weights[i], tuning.numbers.weights[i], [one.weights[i] for one in found])
-        for i, use in enumerate(profile.terms)
-    ]
-    floors = [
-        (use.signal.name, "floor", start.floors[i], tuning.numbers.floors[i], [one.floors[i] for one in found])
-        for i, use in enumerate(profile.factors)
-    ]
-    return [
-        {
-            "signal": name,
-            "number": what,
-            "before": old,
-            "after": new,
-            "folds": folds,
-            "tuned": name not in left,
-            "settled": is_settled(folds),
-        }
-        for name, what, old, new, folds in (*weights, *floors)
-    ]
+def numbers(tuning: Tuning) -> tuple[Number, ...]:
+    """Every weight and then every floor, in the profile's order."""
+    profile, left = tuning.profile, tuning.said_nothing_of
+    start, end, folds = Numbers.of(profile), tuning.numbers, [one.numbers for one in tuning.folds]
+    weights = (
+        Number(
+            signal=use.signal.name,
+            what="weight",
+            before=start.weights[place],
+            after=end.weights[place],
+            folds=tuple(one.weights[place] for one in folds),
+            tuned=use.signal.name not in left,
+        )
+        for place, use in enumerate(profile.terms)
+    )
+    floors = (
+        Number(
+            signal=use.signal.name,
+            what="floor",
+            before=start.floors[place],
+            after=end.floors[place],
+            folds=tuple(one.floors[place] for one in folds),
+            tuned=use.signal.name not in left,
+        )
+        for place, use in enumerate(profile.factors)
+    )
+    return (*weights, *floors)
+
+
+def _number(number: Number) -> dict[str, Any]:
+    return {
+        "signal": number.signal,
+        "number": number.what,
+        "before": number.before,
+        "after": number.after,
+        "folds": list(number.folds),
+        "tuned": number.tuned,
+        "settled": number.settled,
+    }
 
 
 def _name(features: Features) -> str:
@@ -195,7 +224,7 @@ def _folder(features: Features) -> dict[str, Any]:
     return {
         "folder": _name(features),
         "digest": judgements.digest,
-        "memories": len(judgements.drafts),
+        "memories": len(judgements.memories),
         "queries": len(judgements.queries),
         "judgements": judgements.pairs,
         "scopes": len({query.scope for query in judgements.queries}),

@@ -1,16 +1,12 @@
 """What tuning came to, in lines for people: what it is worth held out, fitted, and which numbers changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from recollect.evaluation.lines import chance, share
-from recollect.evaluation.tuned import Figure, Row, Tuned, numbers
+from recollect.evaluation.lines import WIDEST, chance, share
+from recollect.evaluation.tuned import Figure, Number, Row, Tuned, numbers
 from recollect.model.wording import counted, printable
 from recollect.render.looks import Look, Paint, plain
 from recollect.render.table import Table, aligned
-
-WIDEST = 1_000
-"""Nothing here is cut: the longest line has a few words."""
 
 HELD_OUT = ("", "before", "after", "gain", "95 %", "p")
 NUMBERS = ("number", "before", "after", "in the folds")
@@ -38,11 +34,7 @@ def report(tuned: Tuned, paint: Paint = plain) -> Iterator[str]:
 
 def _warnings(tuned: Tuned) -> Iterator[str]:
     """What the folds do not agree on; a line, or none."""
-    torn = [
-        f"{_named(one)} ({_range(one['folds'])})"
-        for one in numbers(tuned.tuning)
-        if one["tuned"] and not one["settled"]
-    ]
+    torn = [f"{_named(one)} ({_range(one.folds)})" for one in numbers(tuned.tuning) if one.tuned and not one.settled]
     if torn:
         yield f"the folds do not agree on {', '.join(torn)}: judge more queries, of more scopes, before you rely on it"
 
@@ -85,12 +77,12 @@ def _shown(figure: Figure) -> str:
 
 def _numbers(tuned: Tuned) -> Iterator[tuple[str, ...]]:
     for one in numbers(tuned.tuning):
-        told = _range(one["folds"]) if one["tuned"] else "kept: nothing here tells anything of it"
-        yield _named(one), f"{one['before']:.4g}", f"{one['after']:.4g}", told
+        told = _range(one.folds) if one.tuned else "kept: nothing here tells anything of it"
+        yield _named(one), f"{one.before:.4g}", f"{one.after:.4g}", told
 
 
-def _named(one: Mapping[str, Any]) -> str:
-    return str(one["signal"]) if one["number"] == "weight" else f"{one['signal']}, {one['number']}"
+def _named(one: Number) -> str:
+    return one.signal if one.what == "weight" else f"{one.signal}, {one.what}"
 
 
 def _range(folds: Sequence[float]) -> str:

@@ -25,6 +25,9 @@ STEPS = (8.0, 4.0, 2.0, 1.5, 1.2, 1.1)
 FLOOR_STEPS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 """By how much a floor is, at the same time."""
 
+DUST = 1e-9
+"""What is no gain but the rounding of sums."""
+
 LEAST_GAIN = 0.0002
 """What a step must gain to be taken: less than a single query's worth on any folder large enough to tune with."""
 
@@ -113,7 +116,7 @@ class Tuning:
     @property
     def carries_over(self) -> bool:
         """Whether what was found does good where it was not looked for."""
-        return self.changed and self.gain > 0.0
+        return self.changed and self.gain > DUST
 
     @property
     def said_nothing_of(self) -> tuple[str, ...]:

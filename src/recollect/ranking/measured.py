@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from typing import Any
 
 from recollect.errors import FieldError, ProfileError, show
@@ -21,6 +22,23 @@ CARRIES_OVER = "carries_over"
 
 FOLDERS, FIGURES, FOLDS, NUMBERS = "folders", "figures", "folds", "numbers"
 """The keys of a report whose lists tell what was measured, and on what; none is empty."""
+
+WORTH = "worth"
+"""The measure that is tuned for, as reports call it: the mean of recall and nDCG."""
+
+TOLD = {
+    FOLDERS: ("folder", "digest", "memories", "queries"),
+    FIGURES: ("measure", "folder", "before", "held_out", "gained"),
+    FOLDS: ("scopes", "queries", "before", "after"),
+    NUMBERS: ("signal", "number", "after"),
+}
+"""What every entry of these lists says at least."""
+
+LARGEST = 1e300
+"""More than anything that is measured, and little enough to be added up."""
+
+ROUNDING = 1e-6
+"""How far two figures may be apart that are meant to be the same."""
 
 
 def fingerprint(profile: Profile) -> str:
@@ -51,28 +69,86 @@ def refuse_unmeasured(profile: Profile, report: str | None) -> None:
 
 
 def _refuse_other_numbers(profile: Profile, report: str) -> None:
-    found, its_report = _read(profile, report), f"its report {show(profile.report)}"
+    found = _read(profile, report)
     measured = found.get(FINGERPRINT)
     if not isinstance(measured, str):
-        raise _refused(profile, f"{its_report} has no {FINGERPRINT}; {REMEDY}")
+        raise _untrue(profile, f"has no {FINGERPRINT}")
     if measured != fingerprint(profile):
-        raise _refused(profile, f"its numbers are not those that {its_report} tells of; {REMEDY}")
+        told = f"its numbers are not those that its report {show(profile.report)} tells of"
+        raise _refused(profile, f"{told}; {REMEDY}")
     _refuse_untold(profile, found)
+    _refuse_other_name(profile, found)
+    _refuse_other_weights(profile, found)
+    _refuse_endless(profile, found)
+    _refuse_no_gain(profile, found)
 
 
 def _refuse_untold(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report that leaves out what was measured, or says that the numbers are no better."""
-    its_report = f"its report {show(profile.report)}"
-    for name in (FOLDERS, FIGURES, FOLDS, NUMBERS):
+    for name in TOLD:
         told = report.get(name)
         if not isinstance(told, list) or not told or not all(isinstance(one, dict) for one in told):
-            raise _refused(profile, f"{its_report} tells nothing of its {name}; {REMEDY}")
+            raise _untrue(profile, f"tells nothing of its {name}")
+        lacking = [key for one in told for key in TOLD[name] if key not in one]
+        if lacking:
+            raise _untrue(profile, f"does not say the {lacking[0]} of each of its {name}")
     carries_over = report.get(CARRIES_OVER)
     if not isinstance(carries_over, bool):
-        raise _refused(profile, f"{its_report} does not say whether it {CARRIES_OVER}; {REMEDY}")
+        raise _untrue(profile, f"does not say whether it {CARRIES_OVER}")
     if not carries_over:
-        told = f"{its_report} says that its numbers are no better where they were not fitted"
-        raise _refused(profile, f"{told} ({CARRIES_OVER} is false); {REMEDY}")
+        told = "says that its numbers are no better where they were not fitted"
+        raise _untrue(profile, f"{told} ({CARRIES_OVER} is false)")
+
+
+def _refuse_other_name(profile: Profile, report: dict[str, Any]) -> None:
+    """Refuse the report of a profile, or of a version, that is called otherwise."""
+    for what, own in (("profile", profile.name), ("version", profile.version)):
+        if report.get(what) != own:
+            raise _untrue(profile, f"tells of the {what} {show(report.get(what))}, and not of {show(own)}")
+
+
+def _refuse_other_weights(profile: Profile, report: dict[str, Any]) -> None:
+    """Refuse a report whose numbers, each by its signal, are not the weights and floors of the profile."""
+    weights = [(term.signal.name, "weight", term.weight) for term in profile.terms]
+    floors = [(factor.signal.name, "floor", factor.floor) for factor in profile.factors]
+    told = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS]]
+    untold = [one for one in (*weights, *floors) if one not in told]
+    if untold:
+        signal, what, value = untold[0]
+        raise _untrue(profile, f"does not say in its {NUMBERS} that the {what} of {signal} is {value}")
+    if len(told) > len(weights) + len(floors):
+        raise _untrue(profile, f"has more {NUMBERS} than the profile has weights and floors")
+
+
+def _refuse_endless(profile: Profile, report: dict[str, Any]) -> None:
+    """Refuse a report that has anything for a number that is not finite, wherever it is."""
+    waiting = list(report.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{key}", one) for key, one in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{name}[{place}]", one) for place, one in enumerate(value)]
+        elif isinstance(value, int | float) and not abs(value) <= LARGEST:  # nor is NaN
+            raise _untrue(profile, f"says that {show(name)} is {show(value)}, which is no finite number")
+
+
+def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
+    """Refuse a report whose figures do not bear out that it carries over: what was held out gained nothing."""
+    rows = [one for one in report[FIGURES] if one["measure"] == WORTH and one["folder"] is None]
+    means = [_mean(rows[0].get(name)) for name in ("before", "held_out", "gained")] if len(rows) == 1 else []
+    if not means or None in means:
+        raise _untrue(profile, f"does not say once what all folders together were {WORTH} before and held out")
+    before, held_out, gained = (one or 0.0 for one in means)
+    if gained <= 0.0 or not math.isclose(gained, held_out - before, abs_tol=ROUNDING):
+        told = f"says that it {CARRIES_OVER}, but what was held out went from {before:g} to {held_out:g}"
+        raise _untrue(profile, f"{told}, a gain of {gained:g}")
+
+
+def _mean(figure: Any) -> float | None:
+    """The mean that a figure says, if it says one."""
+    mean = figure.get("mean") if isinstance(figure, dict) else None
+    return float(mean) if isinstance(mean, int | float) and not isinstance(mean, bool) else None
 
 
 def _read(profile: Profile, report: str) -> dict[str, Any]:
@@ -80,11 +156,15 @@ def _read(profile: Profile, report: str) -> dict[str, Any]:
     try:
         return read_object(report)
     except FieldError as error:
-        raise _refused(profile, f"its report {show(profile.report)} cannot be read: {error}; {REMEDY}") from error
+        raise _untrue(profile, f"cannot be read: {error}") from error
 
 
 REMEDY = "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"
 """What to do about a report that does not tell of the profile."""
+
+
+def _untrue(profile: Profile, why: str) -> ProfileError:
+    return _refused(profile, f"its report {show(profile.report)} {why}; {REMEDY}")
 
 
 def _refused(profile: Profile, why: str) -> ProfileError:

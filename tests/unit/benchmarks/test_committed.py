@@ -31,3 +31,11 @@ def test_the_page_beside_others_is_written_from_the_results() -> None:
 def test_the_parts_were_left_out_of_the_present_default_profile() -> None:
     told = ablation.measured_with(ablation.PAGE.read_text(encoding="utf-8"))
     assert told == PRESENT[: ablation.STAMP], "measure again: scripts/bench ablation"
+
+
+def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
+    table, readme = (path.read_text(encoding="utf-8") for path in (ablation.PAGE, ROOT / "README.md"))
+    row = next(line for line in table.splitlines() if line.startswith("| nothing: the whole |"))
+    figures = [cell.strip().removeprefix("0") for cell in row.split("|")[2:-1]]
+    for recall, ndcg in zip(figures[::2], figures[1::2], strict=True):
+        assert f"{recall} / {ndcg}" in readme

@@ -13,7 +13,7 @@ import recollect
 from recollect.evaluation import trial
 from recollect.evaluation.features import Features, Numbers, Rivals, gather
 from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.evaluation.trial import Loaded
+from recollect.evaluation.loaded import Loaded
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in

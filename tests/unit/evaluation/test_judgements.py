@@ -4,16 +4,19 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.judgements import UNCATEGORISED, read_judgements
+from recollect.evaluation.judgements import UNCATEGORISED, read_judgements, sees
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
 
-from .folder import a_memory, a_query, write_folder
+from .folder import ASKED, a_memory, a_query, write_folder
 
 
 def test_a_memory_keeps_its_id_its_moment_and_what_is_known_of_it(tmp_path: Path) -> None:
@@ -72,6 +75,56 @@ def test_queries_with_no_memory_in_sight_are_counted(tmp_path: Path) -> None:
     ]
     qrels = [(query["id"], "m", 1) for query in (*seeing, *blind)]
     assert read_judgements(write_folder(tmp_path, memories, [*seeing, *blind], qrels)).blind == len(blind)
+
+
+@pytest.mark.parametrize(
+    ("valid", "is_seen"),
+    [
+        ({}, True),
+        ({"valid_from": ASKED}, True),
+        ({"valid_from": "2026-02-01T00:00:01+00:00"}, False),
+        ({"valid_until": "2026-02-01T00:00:01+00:00"}, True),
+        ({"valid_until": ASKED}, False),
+    ],
+)
+def test_a_query_sees_what_is_valid_when_it_is_asked(valid: dict[str, str], is_seen: bool, tmp_path: Path) -> None:
+    found = read_judgements(write_folder(tmp_path, [a_memory("m", **valid)]))
+    assert sees(found.queries[0], found.memories[0]) is is_seen
+    assert found.blind == (not is_seen)
+
+
+SCOPES = st.sampled_from(["acme", "acme/ana", "acme/ana/child", "acme/ben", "other"])
+MOMENTS = st.integers(1, 6).map(lambda day: f"2026-01-{day:02}T00:00:00+00:00")
+VALID = st.one_of(
+    st.just((None, None)),
+    st.tuples(MOMENTS, st.none()),
+    st.tuples(st.none(), MOMENTS),
+    st.tuples(MOMENTS, MOMENTS).filter(lambda both: both[0] < both[1]),
+)
+
+
+@given(
+    memories=st.lists(st.tuples(SCOPES, st.booleans(), MOMENTS, VALID), min_size=1, max_size=6),
+    queries=st.lists(st.tuples(SCOPES, MOMENTS), min_size=1, max_size=4),
+)
+def test_a_query_is_blind_if_it_sees_none_of_all_memories(
+    memories: list[tuple[str, bool, str, tuple[str | None, str | None]]], queries: list[tuple[str, str]]
+) -> None:
+    written = [
+        a_memory(f"m{number}", scope=scope, shared=shared, created_at=at, valid_from=begin, valid_until=end)
+        for number, (scope, shared, at, (begin, end)) in enumerate(memories)
+    ]
+    asked = [a_query(f"q{number}", scope=scope, asked_at=at) for number, (scope, at) in enumerate(queries)]
+    with TemporaryDirectory() as folder:
+        found = read_judgements(write_folder(Path(folder), written, asked, [(one["id"], "m0", 1) for one in asked]))
+    assert found.blind == sum(not any(sees(query, memory) for memory in found.memories) for query in found.queries)
+
+
+def test_memories_and_drafts_are_the_same_in_the_same_order(tmp_path: Path) -> None:
+    written = [a_memory("b"), a_memory("a"), a_memory("c", created_at="2025-12-01T01:00:00+01:00")]
+    found = read_judgements(write_folder(tmp_path, written, qrels=[("q", "a", 1)]))
+    assert [memory.id for memory in found.memories] == ["c", "a", "b"]
+    assert [(draft.id, draft.at) for draft in found.drafts] == [(one.id, one.created_at) for one in found.memories]
 
 
 def test_some_queries_are_spread_over_all(tmp_path: Path) -> None:

@@ -93,6 +93,27 @@ def test_judged_memories_that_the_scope_does_not_see_are_counted_each_for_one_re
     assert (there.outside, there.judgements.later, there.judgements.absent) == (3, 1, 1)
 
 
+def test_judged_memories_that_are_not_valid_when_it_is_asked_are_counted_each_for_one_reason(tmp_path: Path) -> None:
+    memories = [
+        a_memory("valid", valid_from="2026-01-15T00:00:00+00:00", valid_until="2026-02-15T00:00:00+00:00"),
+        a_memory("over", "tea at four", valid_until="2026-01-15T00:00:00+00:00"),
+        a_memory("not yet", "tea at six", valid_from="2026-02-15T00:00:00+00:00"),
+        a_memory("over and a sibling's", "no tea", scope="acme/ben", valid_until="2026-01-15T00:00:00+00:00"),
+    ]
+    there, found = outside(tmp_path, memories, *(memory["id"] for memory in memories))
+    assert found == ["valid"]
+    assert (there.outside, there.judgements.later, there.judgements.absent) == (3, 0, 0)
+
+
+def test_what_a_twin_says_again_after_it_ended_is_seen(tmp_path: Path) -> None:
+    memories = [
+        a_memory("a", valid_until="2026-01-15T00:00:00+00:00"),
+        a_memory("b", created_at="2026-01-20T00:00:00+00:00"),
+    ]
+    there, found = outside(tmp_path, memories, "a", "b")
+    assert (there.merged, there.outside, found) == (1, 0, ["a", "b"])
+
+
 @pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
 def test_what_a_twin_shares_is_seen_and_not_said_to_be_outside(one: bool, other: bool, tmp_path: Path) -> None:
     memories = [a_memory("a", scope="acme", shared=one), a_memory("b", scope="acme", shared=other)]

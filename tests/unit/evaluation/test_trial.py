@@ -12,7 +12,6 @@ from recollect.errors import InvalidInput
 from recollect.evaluation import trial
 from recollect.evaluation.figures import Answer, outcome
 from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.model.memory import MemoryId
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
@@ -125,7 +124,7 @@ def test_a_store_that_is_kept_says_again_which_memory_stands_for_which(tmp_path:
         with opened(judgements, tmp_path / "kept.db") as engine:
             loaded.append(trial.load(engine, judgements, untold))
     assert loaded[0] == loaded[1]
-    assert loaded[0][MemoryId("m0")] == ("m0", "other twin", "twin")
+    assert [one.id for one in loaded[0].courses["twin"].made_of] == ["m0", "other twin", "twin"]
 
 
 class Counting:
@@ -163,7 +162,7 @@ def test_a_load_that_was_interrupted_goes_on(tmp_path: Path) -> None:
         trial.load(engine, judgements, stop)
     with opened(judgements, tmp_path / "kept.db") as engine:
         assert engine.stats().memories == trial.BATCH
-        assert len(trial.load(engine, judgements, untold)) == 2 * trial.BATCH
+        assert len(trial.load(engine, judgements, untold).courses) == 2 * trial.BATCH
 
 
 ALTERED: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {

@@ -10,6 +10,7 @@ import pytest
 from recollect.errors import InvalidInput, ProfileError
 from recollect.evaluation.intervals import compare
 from recollect.evaluation.tuned import (
+    Number,
     Tuned,
     document,
     file_stem,
@@ -92,9 +93,18 @@ def test_figures_are_of_all_folders_alike_and_then_of_each(made: Tuned) -> None:
 
 
 def test_every_number_is_told_and_whether_anything_was_to_be_learned_of_it(made: Tuned) -> None:
-    told = {one["signal"]: one for one in numbers(made.tuning)}
+    told = {one.signal: one for one in numbers(made.tuning)}
     assert list(told) == [use.signal.name for use in wrong().uses]
-    assert told["rarity"] == {
+    assert told["rarity"] == Number(
+        signal="rarity", what="floor", before=0.6, after=0.6, folds=(0.6, 0.6, 0.6), tuned=False
+    )
+    assert told["lexical"].tuned
+    assert told["lexical"].after == made.profile.weight("lexical")
+
+
+def test_numbers_are_in_the_document_as_scripts_rely_on_them(made: Tuned) -> None:
+    told = document(made)["numbers"]
+    assert told[-1] == {
         "signal": "rarity",
         "number": "floor",
         "before": 0.6,
@@ -103,8 +113,8 @@ def test_every_number_is_told_and_whether_anything_was_to_be_learned_of_it(made:
         "tuned": False,
         "settled": True,
     }
-    assert told["lexical"]["tuned"]
-    assert told["lexical"]["after"] == made.profile.weight("lexical")
+    assert [one["after"] for one in told] == [one.after for one in numbers(made.tuning)]
+    assert json.loads(json.dumps(told)) == told
 
 
 def test_a_reader_is_told_what_it_is_worth(made: Tuned) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput
 from recollect.evaluation.features import Features, Numbers
 from recollect.evaluation.tuning import (
+    DUST,
     LEAST_GAIN,
     LEAST_PRODUCT,
     LEAST_WEIGHT,
     Free,
     Search,
     Tuning,
+    Values,
     changeable,
     deal,
     fit,
@@ -48,6 +51,13 @@ def test_a_wrong_profile_becomes_a_better_one_also_where_it_was_not_fitted(tuned
     assert tuned.carries_over
     assert mean(tuned.before.recall) < 0.5 < mean(tuned.held_out.recall) <= mean(tuned.after.recall) == 1.0
     assert tuned.gain == mean(tuned.held_out.worth) - mean(tuned.before.worth)
+
+
+def test_the_rounding_of_sums_is_no_gain(tuned: Tuning) -> None:
+    raised = tuple(one + DUST / 2 for one in tuned.before.recall)
+    dust = replace(tuned, held_out=Values(raised, tuned.before.ndcg))
+    assert dust.gain > 0.0
+    assert not dust.carries_over
 
 
 def test_what_was_found_is_a_profile(tuned: Tuning) -> None:

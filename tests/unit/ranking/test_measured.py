@@ -1,6 +1,7 @@
 """Whether a profile's numbers are those that were measured."""
 
 import json
+import math
 from dataclasses import replace
 from importlib.resources import files
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from recollect.errors import ProfileError
-from recollect.ranking.measured import fingerprint, refuse_unmeasured
+from recollect.ranking.measured import TOLD, fingerprint, refuse_unmeasured
 from recollect.ranking.parse import build, describe, override, parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILT_IN, built_in
@@ -17,9 +18,35 @@ from tests.unit.ranking.strategies import profiles
 OWN = replace(built_in("salience"), name="mine", report="mine.report.json")
 
 
-def a_report(profile: Profile, **other: object) -> str:
-    told = {name: [{"told": name}] for name in ("folders", "figures", "folds", "numbers")}
-    return json.dumps({"fingerprint": fingerprint(profile), "carries_over": True, **told, **other})
+WHOLE = {
+    "measure": "worth",
+    "folder": None,
+    "before": {"mean": 0.5},
+    "held_out": {"mean": 0.75},
+    "gained": {"mean": 0.25},
+}
+"""What all folders together gained where they were held out."""
+
+
+def numbers(profile: Profile) -> list[dict[str, object]]:
+    """Every weight and then every floor, as a report says it."""
+    weights = [{"signal": term.signal.name, "number": "weight", "after": term.weight} for term in profile.terms]
+    floors = [{"signal": one.signal.name, "number": "floor", "after": one.floor} for one in profile.factors]
+    return [*weights, *floors]
+
+
+def a_report(profile: Profile, /, **other: object) -> str:
+    told = {
+        "profile": profile.name,
+        "version": profile.version,
+        "fingerprint": fingerprint(profile),
+        "carries_over": True,
+        "folders": [{"folder": "notes", "digest": "0", "memories": 2, "queries": 1}],
+        "figures": [WHOLE, {**WHOLE, "measure": "recall@10", "gained": {"mean": -0.1}}],
+        "folds": [{"scopes": 1, "queries": 1, "before": 0.5, "after": 0.75}],
+        "numbers": numbers(profile),
+    }
+    return json.dumps({**told, **other})
 
 
 @given(profiles())
@@ -90,6 +117,50 @@ def test_a_report_that_tells_of_something_else_is_refused_with_the_remedy(report
     assert "tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
 
 
+def worth(**other: float) -> list[dict[str, object]]:
+    return [{**WHOLE, **{name: {"mean": mean} for name, mean in other.items()}}]
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        *(({name: [{}]}, f"does not say the .* of each of its {name};") for name in TOLD),
+        ({"profile": "other"}, "tells of the profile 'other', and not of 'mine'"),
+        ({"version": "999"}, "tells of the version '999', and not of '1'"),
+        ({"version": 1}, "tells of the version 1, and not of '1'"),
+        ({"version": None}, "tells of the version None, and not of '1'"),
+        ({"numbers": numbers(OWN)[1:]}, "does not say in its numbers that the weight of similarity is 1"),
+        ({"numbers": numbers(OWN)[:-1]}, "does not say in its numbers that the floor of rarity is 0.0"),
+        ({"numbers": [*numbers(OWN), numbers(OWN)[0]]}, "has more numbers than the profile has weights and floors"),
+        ({"numbers": [{**one, "after": 0.9} for one in numbers(OWN)]}, "that the weight of similarity is 1"),
+        ({"k": math.nan}, "says that 'k' is nan, which is no finite number"),
+        ({"k": 10**309}, "says that 'k' is 1000.*, which is no finite number"),
+        ({"folds": [{"scopes": 1, "queries": 1, "before": 0.5, "after": math.inf}]}, r"'folds\[0\]\.after' is inf"),
+        ({"figures": worth(gained=-0.5)}, "carries_over, but what was held out went from 0.5 to 0.75, a gain of -0.5"),
+        ({"figures": worth(gained=0.0, held_out=0.5)}, "went from 0.5 to 0.5, a gain of 0;"),
+        ({"figures": worth(held_out=0.25)}, "went from 0.5 to 0.25, a gain of 0.25"),
+        ({"figures": [{**WHOLE, "measure": "mrr"}]}, "does not say once what all folders together were worth"),
+        ({"figures": [WHOLE, WHOLE]}, "does not say once what all folders together were worth"),
+        *(
+            ({"figures": [{**WHOLE, "gained": gained}]}, "does not say once what all folders together were worth")
+            for gained in (None, {}, {"mean": "much"}, {"mean": True}, 0.25)
+        ),
+    ],
+    ids=str,
+)
+def test_a_report_that_tells_nothing_or_contradicts_itself_is_refused_with_the_remedy(
+    other: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(ProfileError, match=complaint) as caught:
+        refuse_unmeasured(OWN, a_report(OWN, **other))
+    assert str(caught.value).startswith("profile 'mine': its report 'mine.report.json' ")
+    assert "; tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
+
+
+def test_numbers_may_be_told_in_any_order() -> None:
+    refuse_unmeasured(OWN, a_report(OWN, numbers=numbers(OWN)[::-1]))
+
+
 def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_another_version() -> None:
     ours = built_in("salience")
     refuse_unmeasured(replace(ours, about="Said otherwise."), None)
@@ -98,8 +169,9 @@ def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_an
         refuse_unmeasured(changed, None)
     reported = replace(changed, version="2", report="salience.report.json")
     refuse_unmeasured(reported, a_report(reported))
+    same = replace(reported, version=ours.version)
     with pytest.raises(ProfileError, match=r"the name and the version of the built-in salience 1.*; raise its version"):
-        refuse_unmeasured(replace(reported, version=ours.version), a_report(reported))
+        refuse_unmeasured(same, a_report(same))
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
