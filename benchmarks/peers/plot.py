@@ -90,7 +90,9 @@ def _line(peer: Peer, path: Sequence[tuple[float, float]], label: float | None, 
     line = f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{wide}" stroke-linejoin="round"/>'
     dots = [f'<circle cx="{across:.1f}" cy="{height:.1f}" r="3" fill="{colour}"/>' for across, height in path]
     if label is None:
-        return [line, *dots, f'<text x="{x + 8:.1f}" y="{y + 4:.1f}">{name}: not finished with more</text>']
+        # before its end and above it, where no line goes on and the column of names is far
+        end = f'<text x="{x:.1f}" y="{y - 24:.1f}" text-anchor="end" fill="{colour}">{name}: more did not finish</text>'
+        return [line, *dots, end]
     leader = f'<path d="M{x + 5:.1f} {y:.1f}L{RIGHT + 14} {label:.1f}" stroke="{colour}" stroke-dasharray="2 3"/>'
     return [line, *dots, leader, f'<text x="{RIGHT + 18}" y="{label + 4:.1f}"{weight}>{name}</text>']
 
