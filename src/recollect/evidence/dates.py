@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
@@ -60,12 +60,14 @@ def named_spans(text: str, at: datetime) -> tuple[Span, ...]:
         goes_on = begun is not None and begun.goes_on_with(match)
         mention = _Mention(match, today, goes_on)
         span = mention.span()
-        if begun is not None and goes_on and span is not None and begun.span.start < span.end:
-            del found[begun.span]
-            span = Span(begun.span.start, span.end)
+        if begun is not None and goes_on and span is not None:
+            joined = begun.joined(span, match)
+            if joined is not None:
+                del found[begun.span]
+                span = joined
         if span is not None:
             found[span] = None
-        begun = _Begun(span, match.end(), text) if span is not None and mention.begins_range else None
+        begun = _Begun(span, mention) if span is not None and mention.begins_range else None
         if len(found) == MOST:
             break
     return tuple(found)
@@ -97,16 +99,26 @@ def days_off(spans: Sequence[Span], dates: NDArray[np.float64]) -> NDArray[np.fl
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What may be the first of two between which a time lies: the span, where it ends in the text, and the text."""
+    """What may be the first of two between which a time lies: the span, and what was read as it."""
 
     span: Span
-    end: int
-    text: str
+    mention: "_Mention"
 
     def goes_on_with(self, match: re.Match[str]) -> bool:
         """Whether what is matched next is the second."""
-        between = self.text[self.end : match.start()].strip().lower()
-        return between in _JOINING or (not between and (match["before"] or "").lower() in _UP_TO)
+        first, before = self.mention.match, (match["before"] or "").lower()
+        between = first.string[first.end() : match.start()].strip().lower().removesuffix(" the")
+        if before in _UP_TO:
+            return between in {"", "and"}
+        return between in _JOINING and not self.mention.goes_on_by_itself
+
+    def joined(self, span: Span, match: re.Match[str]) -> Span | None:
+        """From the first to the second; a first without its year is the latest before it. Not backwards."""
+        end = span.start if (match["before"] or "").lower() == "before" else span.end
+        first: Span | None = self.span
+        if self.span.start >= end:
+            first = replace(self.mention, seen_on=(end - DAY).date()).span()
+        return Span(first.start, end) if first is not None and first.start < end else None
 
 
 _PER_DAY = DAY / MICROSECOND
@@ -130,20 +142,27 @@ class _Mention:
 
     @property
     def begins_range(self) -> bool:
-        return self._lead()[0] in {"between", "from"}
+        return self.goes_on_by_itself or self._lead()[0] in {"between", "from"}
+
+    @property
+    def goes_on_by_itself(self) -> bool:
+        """Whether it reaches until today, unless it is said until when."""
+        return self._lead()[0] in {"since", "after"}
 
     def span(self) -> Span | None:
         """The span, if it is one that a memory could be in."""
         try:
             days = _READINGS[self.match.lastgroup or ""](self)
+            return None if days is None else self._lying(days)
         except (ValueError, OverflowError):
             return None
-        if days is None:
-            return None
+
+    def _lying(self, days: _Days) -> Span | None:
+        """The days, or the time before, after or since them, as the word before them has it."""
         start, end = (datetime.combine(day, time(), tzinfo=UTC) for day in days)
         tomorrow = datetime.combine(self.seen_on + DAY, time(), tzinfo=UTC)
         lead, begins = self._lead()
-        reach = self._reach(begins)
+        reach = self._reach(lead, begins)
         match lead:
             case "before" if reach:
                 start -= reach
@@ -240,10 +259,11 @@ class _Mention:
             case _:
                 return _months((self.seen_on.year - count) * 12, 12)
 
-    def _reach(self, begins: int) -> timedelta | None:
+    def _reach(self, lead: str, begins: int) -> timedelta | None:
         """How long "two weeks" is in "two weeks before 8 May", which begins there; nothing where no such word is."""
         found = _LENGTH.search(self.match.string[max(begins - LENGTHY, 0) : begins])
-        if found is None:
+        # "the last weekend before 8 May" is as long as one, but "last year after March" and "a few days" are not
+        if found is None or (found["vague"] and (lead, found["vague"].lower()) != ("before", "last")):
             return None
         count = _count(found["times"].lower()) if found["times"] else 1
         return count * DAY * _LENGTHS.get(found["length"].lower(), 7)
@@ -344,7 +364,7 @@ _BEFORE_YEARS = {"in", "of", "during", "since", "year", "early", "late", "mid"}
 _TIMELY = {"in", "during", "of", "since", "between", "from", "early", "late", "mid"}
 """After these, even "march" and "may" in small letters are months."""
 
-_JOINING, _UP_TO = {"and", "to", "-", "–"}, {"until", "till", "through"}
+_JOINING, _UP_TO = {"and", "to", "-", "–"}, {"until", "till", "through", "before"}
 """What stands between the two of "from March to June", and before the second of them."""
 
 _BEFORE = {
@@ -374,12 +394,16 @@ _WEEKDAY = _any_case(
 _PERIOD = _any_case("week", "weekend", "month", "year", "night", "morning", "afternoon", "evening")
 _RELATIVE = _any_case("today", "tonight", "yesterday", r"day\s{1,3}before\s{1,3}yesterday")
 _UNIT = _any_case("day", "week", "month", "year")
-_ASIDE = _any_case("before", "after")
+_ASIDE = _any_case("before")
+_VAGUE = _any_case(
+    "[0-9]{1,4}[.,][0-9]{1,4}", "few", "several", "some", "many", "half", "last", "this", "every", "each"
+)
 _LENGTHS = {"day": 1, "night": 1, "morning": 1, "afternoon": 1, "evening": 1, "month": 31, "year": 366}
 """How many days these are; a week, a weekend and a weekday reach as far as a week."""
 
 _LENGTH = re.compile(
-    rf"(?<!\w) (?: (?P<times> {_COUNT} ) \s{{1,3}} )? (?P<length> {_PERIOD} | {_UNIT} | {_WEEKDAY} ) [sS]? \s{{1,3}}\Z",
+    rf"(?<!\w) (?: (?P<vague> {_VAGUE} ) \s{{1,3}} )?"
+    rf"(?: (?P<times> {_COUNT} ) \s{{1,3}} )? (?P<length> {_PERIOD} | {_UNIT} | {_WEEKDAY} ) [sS]? \s{{1,3}}\Z",
     re.VERBOSE,
 )
 

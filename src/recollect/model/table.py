@@ -292,7 +292,7 @@ def _refuse_strewn(labels: Mapping[str, Labels]) -> None:
     for session, scope in zip(sessions.codes.tolist(), scopes, strict=True):
         if session != NONE and homes.setdefault(session, scope) != scope:
             raise FieldError("a session is in two scopes; give it a number in each", field="session")
-        if session != NONE and numbers.setdefault((scope, sessions.names[session]), session) != session:
+        if session != NONE and numbers.setdefault((scope, sessions.names[int(session)]), session) != session:
             raise FieldError("a session of one scope has two numbers; give it one", field="session")
 
 

@@ -1,7 +1,7 @@
 """The scorer, in plain Python: the oracle that every other engine is measured against."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -65,7 +65,8 @@ def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvid
     """The candidate's score as its parts and scales, whether or not a gate would let it in."""
     parts = tuple(_part(term, candidate, at, given) for term in profile.terms)
     scales = tuple(_scale(factor, candidate, at, given) for factor in profile.factors)
-    opened = {gate.signal.name: note for gate in profile.gates if (note := _opened(gate, candidate, at))}
+    used = {use.signal.name for use in profile.uses}
+    opened = dict(note for gate in profile.gates if (note := _opened(gate, candidate, at, used)))
     if opened:
         parts = tuple(_remarked(part, opened.get(part.signal)) for part in parts)
         scales = tuple(_remarked(scale, opened.get(scale.factor)) for scale in scales)
@@ -87,12 +88,16 @@ def _enough(way: Gate, candidate: Candidate, at: datetime) -> bool:
     return value is not None and value >= way.at_least
 
 
-def _opened(gate: Gate, candidate: Candidate, at: datetime) -> str | None:
-    """What opened a gate that its own signal did not; nothing where it did, or where none does."""
-    if _enough(gate, candidate, at):
+def _opened(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str]) -> tuple[str, str] | None:
+    """What opened a gate that its own signal did not, by the signal that tells it; nothing where it did, or none."""
+    value = read(gate.signal, candidate, at)
+    way = next((way for way in gate.ways if _enough(way, candidate, at)), gate)
+    if way is gate:
         return None
-    way = next((way for way in gate.otherwise if _enough(way, candidate, at)), None)
-    return None if way is None else f"under the gate's {gate.at_least:g}, which {way.signal.name} opened"
+    if gate.signal.name not in used:
+        return way.signal.name, f"opened the gate of {gate.signal.name}"
+    under = "no evidence for the gate" if value is None else f"under the gate's {gate.at_least:g}"
+    return gate.signal.name, f"{under}, which {way.signal.name} opened"
 
 
 def _remarked(heard: Noted, note: str | None) -> Noted:

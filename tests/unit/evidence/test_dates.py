@@ -133,6 +133,11 @@ def test_a_period_is_seen_from_the_moment(text: str, first: str, last: str) -> N
         ("from 3 March until 5 April", "2023-03-03", "2023-04-05"),
         ("from 2023-03-03 to 2023-04-05", "2023-03-03", "2023-04-05"),
         ("from may 3 - may 9", "2023-05-03", "2023-05-09"),
+        ("between March and June 2022", "2022-03-01", "2022-06-30"),
+        ("between November and February", "2022-11-01", "2023-02-28"),
+        ("between 8 May and the 10th of May", "2023-05-08", "2023-05-10"),
+        ("since March 2022 until May 2022", "2022-03-01", "2022-05-31"),
+        ("after March 2022 and before June 2022", "2022-04-01", "2022-05-31"),
         ("since March", "2023-03-01", "2023-06-14"),
         ("since 2023-05-08.", "2023-05-08", "2023-06-14"),
         ("since yesterday", "2023-06-13", "2023-06-14"),
@@ -164,12 +169,27 @@ def test_what_is_before_a_day_may_be_any_time(text: str) -> None:
 
 
 def test_what_does_not_lie_between_two_days_is_two_days() -> None:
-    assert named_spans("from May to March", AT) == (
-        a_span("2023-05-01", "2023-05-31"),
-        a_span("2023-03-01", "2023-03-31"),
-    )
-    assert named_spans("from May, not in March", AT) == named_spans("from May to March", AT)
+    may, march = a_span("2023-05-01", "2023-05-31"), a_span("2023-03-01", "2023-03-31")
+    assert named_spans("from May 2023 to March 2023", AT) == (may, march)
+    assert named_spans("from May, not in March", AT) == (may, march)
+    assert named_spans("since May and in March", AT) == (a_span("2023-05-01", "2023-06-14"), march)
     assert named_spans("between 3 March and noon", AT) == (a_span("2023-03-03"),)
+    last_year = a_span("2022-01-01", "2022-12-31")
+    assert named_spans("last year after March", AT) == (last_year, a_span("2023-04-01", "2023-06-14"))
+
+
+@pytest.mark.parametrize(
+    "text", ["9999 years before 8 May", "9999 years after 8 May 2023", "9999 years before 2023-05-08"]
+)
+def test_what_reaches_beyond_all_calendars_is_no_time(text: str) -> None:
+    assert named_spans(text, AT) == ()
+
+
+@pytest.mark.parametrize(
+    "length", ["a few days", "several weeks", "1.5 years", "half a year", "every day", "last year"]
+)
+def test_a_length_that_is_vague_reaches_no_further_than_none(length: str) -> None:
+    assert named_spans(f"{length} after 8 May", AT)[-1] == a_span("2023-05-09", "2023-06-14")
 
 
 @pytest.mark.parametrize(

@@ -262,6 +262,8 @@ def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
     assert (
         Table(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme/ana"])}).candidate(1).session == "1"
     )
+    whole = Labels(np.array([0.0]), ("s",))
+    assert Table(ids=two[:1], labels={"session": whole}).labels["session"].names == ("s",)
     for name in ("scope", "speaker"):
         with pytest.raises(FieldError, match=f"field '{name}': a name is there twice"):
             Table(ids=two, labels={name: twice})

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -184,6 +185,11 @@ def test_an_explanation_says_which_signal_opened_the_gate_that_another_did_not()
         "-0.1 counts as 0; under the gate's 0.5, which confidence opened",
     ]
     assert [scale.note for scale in sure.scales] == ["under the gate's 0.2, which confidence opened"]
+    silent = explain(a_candidate(salience=0.2, confidence=0.5), gated, NOW)
+    assert silent.parts[1].note == "no evidence for the gate, which confidence opened"
+    apart = replace(gated, gates=(Gate(Confidence(), 0.5, (Gate(Importance(), 0.5),)),))
+    told = explain(a_candidate(importance=0.5, confidence=0.1), apart, NOW)
+    assert [part.note for part in told.parts] == ["opened the gate of confidence", None]
     for other in (a_candidate(similarity=0.5, salience=0.2, confidence=0.5), a_candidate()):
         silent = explain(other, gated, NOW)
         assert [*(part.note for part in silent.parts), *(scale.note for scale in silent.scales)] == [None] * 3
