@@ -323,6 +323,7 @@ FRAGMENTS = [
         "é",
     ),
     *("yesterday", "month", "night", "weekend", "before", "next", "half", "0001", "29", "February"),
+    *("between", "from", "since", "after", "until", "and", "to", "weeks", "years", "few", "1.5", "2199-12-31"),
 ]
 texts = st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from(FRAGMENTS)).map(" ".join)
 
@@ -330,6 +331,7 @@ texts = st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from
 @given(texts, moments)
 @example("last year, 12 months ago, this year, in December", EARLIEST)
 @example("this year, this month, today, this week", LATEST - TICK)
+@example("9999 years before 8 May, since today, after 2199-12-31, between March and June", LATEST - TICK)
 def test_any_text_names_a_few_spans_where_a_memory_can_be(text: str, at: datetime) -> None:
     spans = named_spans(text, at)
     assert spans == named_spans(text, at)

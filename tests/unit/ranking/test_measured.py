@@ -157,8 +157,11 @@ def test_a_report_that_tells_nothing_or_contradicts_itself_is_refused_with_the_r
     assert "; tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
 
 
-def test_numbers_may_be_told_in_any_order() -> None:
-    refuse_unmeasured(OWN, a_report(OWN, numbers=numbers(OWN)[::-1]))
+def test_numbers_may_be_told_in_any_order_but_none_may_be_left_out() -> None:
+    backwards = numbers(OWN)[::-1]
+    refuse_unmeasured(OWN, a_report(OWN, numbers=backwards))
+    with pytest.raises(ProfileError, match="does not say in its numbers that the "):
+        refuse_unmeasured(OWN, a_report(OWN, numbers=backwards[1:]))
 
 
 def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_another_version() -> None:
