@@ -1,7 +1,7 @@
 """Tuned: a profile with new numbers, and the report that tells how well they did, without a word of the data."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from recollect.evaluation.wire import difference, interval
 from recollect.model.table import Floats
 from recollect.model.wording import counted, printable
 from recollect.ranking.measured import CARRIES_OVER, FIGURES, FINGERPRINT, FOLDERS, FOLDS, NUMBERS, WORTH, fingerprint
-from recollect.ranking.profile import Profile
+from recollect.ranking.profile import Factor, Profile, Term
 
 ENDING = ".report.json"
 """How the name of a report ends; it begins like that of the profile."""
@@ -176,31 +176,29 @@ def document(tuned: Tuned) -> dict[str, Any]:
 
 def numbers(tuning: Tuning) -> tuple[Number, ...]:
     """Every weight and then every floor, in the profile's order."""
-    profile, left = tuning.profile, tuning.said_nothing_of
-    start, end, folds = Numbers.of(profile), tuning.numbers, [one.numbers for one in tuning.folds]
-    weights = (
-        Number(
+    profile = tuning.profile
+    weights = _each(tuning, "weight", profile.terms, lambda numbers: numbers.weights)
+    return (*weights, *_each(tuning, "floor", profile.factors, lambda numbers: numbers.floors))
+
+
+def _each(
+    tuning: Tuning,
+    what: Literal["weight", "floor"],
+    uses: Sequence[Term | Factor],
+    read: Callable[[Numbers], tuple[float, ...]],
+) -> Iterator[Number]:
+    """The numbers of these terms or factors, which `read` takes out of all."""
+    before, after = read(Numbers.of(tuning.profile)), read(tuning.numbers)
+    folds = [read(fold.numbers) for fold in tuning.folds]
+    for place, use in enumerate(uses):
+        yield Number(
             signal=use.signal.name,
-            what="weight",
-            before=start.weights[place],
-            after=end.weights[place],
-            folds=tuple(one.weights[place] for one in folds),
-            tuned=use.signal.name not in left,
+            what=what,
+            before=before[place],
+            after=after[place],
+            folds=tuple(one[place] for one in folds),
+            tuned=use.signal.name not in tuning.said_nothing_of,
         )
-        for place, use in enumerate(profile.terms)
-    )
-    floors = (
-        Number(
-            signal=use.signal.name,
-            what="floor",
-            before=start.floors[place],
-            after=end.floors[place],
-            folds=tuple(one.floors[place] for one in folds),
-            tuned=use.signal.name not in left,
-        )
-        for place, use in enumerate(profile.factors)
-    )
-    return (*weights, *floors)
 
 
 def _number(number: Number) -> dict[str, Any]:
