@@ -43,7 +43,7 @@ class Span:
 def named_spans(text: str, at: datetime) -> tuple[Span, ...]:
     """Every day and period that the text names, in order of first mention, each once; at most the first `MOST`.
 
-    _Days are those of UTC, and weeks begin on Mondays. A day or month without its year is the latest that is not after
+    Days are those of UTC, and weeks begin on Mondays. A day or month without its year is the latest that is not after
     `at`. "Last" week, month and year are those of the calendar before the current ones, "last night" is the day before,
     "last Friday" is before today, and "on Friday" may be today. "Three days ago" is that one day, "three weeks ago" the
     seven days around that day, "three months ago" and "three years ago" the month and year of the calendar. "Between
