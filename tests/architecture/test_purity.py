@@ -8,10 +8,13 @@ import pytest
 
 from .source import imports, layer_of, modules, name_of, parsed, relative
 
-PURE = {"errors", "model", "evidence", "ranking", "packing", "admission", "lifecycle", "render"}
+PURE = {
+    *("errors", "model", "evidence", "ranking", "packing", "admission", "extraction", "importers", "lifecycle"),
+    "render",
+}
 
 HARMLESS = {
-    *("abc", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
+    *("abc", "binascii", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
     *("difflib", "enum"),
     *("fractions", "functools", "hashlib", "heapq", "html", "itertools", "json", "math", "numbers"),
     *("numpy", "operator", "re", "recollect", "reprlib", "statistics", "string", "struct", "textwrap", "tomllib"),

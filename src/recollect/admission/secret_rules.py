@@ -1,0 +1,237 @@
+"""Rules: every look at a text for a secret, each tried only where the text has what it needs."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from types import MappingProxyType
+
+from recollect.admission.secret_kinds import ASSIGNED, CARRIED, FRAMED, PREFIXED, SETTINGS, SHAPED, TELLS, TOLD
+from recollect.admission.secret_values import random_looking, varied
+
+Span = tuple[int, int, int]
+"""Where it starts, where it ends, and the rank of the rule that found it."""
+
+SHORTEST = 15
+"""No token with a prefix is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One look of one kind: a pattern whose group `s` (or else the whole) is the secret, if it is accepted."""
+
+    kind: str
+    about: str
+    needles: tuple[str, ...]
+    pattern: str
+    accepts: Callable[[str], bool]
+    folds: bool = False
+    """Whether the pattern is laid on the text in lower case."""
+    long: bool = False
+    """Whether what it finds has a long word."""
+
+    def spans(self, text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Where it occurs within the windows."""
+        pattern, group = _compiled(self.pattern)
+        searched = folded if self.folds else text
+        for first, last in windows:
+            for match in pattern.finditer(searched, first, last):
+                start, end = match.span(group)
+                if self.accepts(text[start:end]):
+                    yield start, end
+
+
+def found(text: str, long: list[tuple[int, int]]) -> list[Span]:
+    """What the rules find in the text as it stands, in no order; its long words are known."""
+    folded = _folded(text)
+    spans: list[Span] = []
+    if long:
+        spans += _prefixed(text, long)
+        runs = [(start, end) for start, end in long if end - start >= _LONG and _RUN.search(text, start, end)]
+        if runs:
+            spans += _laid(_FAMILIES[("<long>",)], text, folded, runs)
+    if _NUMBER.search(text):
+        for name, (gate, reach) in _GATES.items():
+            windows = [(match.start(), match.end() + reach) for match in gate.finditer(text)]
+            spans += _laid(_FAMILIES[(name,)], text, folded, windows)
+    for needles in _needed(folded, _OF_LONG if long else _OF_ANY):
+        spans += _laid(_FAMILIES[needles], text, folded, _windows(folded, needles))
+    return spans
+
+
+def long_words(text: str) -> list[tuple[int, int]]:
+    """Where the words are that are long enough for a token."""
+    places: list[tuple[int, int]] = []
+    at = 0
+    for word in [word for word in text.split() if len(word) >= SHORTEST]:
+        at = text.find(word, at)
+        places.append((at, at + len(word)))
+        at += len(word)
+    return places
+
+
+def _needed(folded: str, guarded: "_Guarded") -> Iterable[tuple[str, ...]]:
+    """The families of rules of whose words the text has one."""
+    needed: dict[tuple[str, ...], None] = {}
+    for guard, words in guarded:
+        if guard in folded:
+            for word, families in words:
+                if word in folded:
+                    needed |= families
+    return needed
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, as long as it was (one letter of Turkish becomes two)."""
+    folded = text.lower()
+    return folded if len(folded) == len(text) else text.translate(_CAPITALS)
+
+
+def _prefixed(text: str, words: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    """Tokens with a prefix: a rule is tried where one of its prefixes stands, but not within what it has read."""
+    done: dict[int, int] = {}
+    for first, last in words:
+        for prefix in _PREFIX.finditer(text, first, last):
+            for rank in _BY_PREFIX[prefix[0]]:
+                if prefix.start() < done.get(rank, 0):
+                    continue
+                match = _compiled(RULES[rank].pattern)[0].match(text, prefix.start())
+                if match:
+                    done[rank] = match.end()
+                    if RULES[rank].accepts(match[0]):
+                        yield match.start(), match.end(), rank
+
+
+def _laid(ranks: Iterable[int], text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    for rank in ranks:
+        for start, end in RULES[rank].spans(text, folded, windows):
+            yield start, end, rank
+
+
+def _windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
+    """The lines with one of the words and what follows each of them, as far as a rule reads."""
+    if len(folded) <= 2 * _BEFORE or needles in _WHOLE:
+        return [(0, len(folded))]
+    windows: list[tuple[int, int]] = []
+    first = last = 0
+    for at in sorted({at for needle in needles for at in _places(folded, needle)}):
+        if at + _AFTER <= last:
+            continue
+        start = max(folded.rfind("\n", max(0, at - _BEFORE), at) + 1, at - _BEFORE, 0)
+        end = _end(folded, at)
+        if start <= last:
+            last = max(last, end)
+            continue
+        if last:
+            windows.append((first, last))
+        first, last = start, end
+    windows.append((first, last))
+    return windows
+
+
+def _places(folded: str, needle: str) -> Iterator[int]:
+    at = folded.find(needle)
+    while at >= 0:
+        yield at
+        at = folded.find(needle, at + len(needle))
+
+
+def _end(folded: str, at: int) -> int:
+    """Where the next line ends, or a long line has a gap."""
+    far = at + _AFTER
+    line = folded.find("\n", at, far)
+    line = folded.find("\n", line + _GAP, far) if line >= 0 else -1
+    if line >= 0:
+        return line
+    gap = _SPACE.search(folded, far)
+    return gap.start() if gap else len(folded)
+
+
+@cache
+def _compiled(pattern: str) -> tuple[re.Pattern[str], str | int]:
+    """A pattern and its group; two hundred of them would make every start slow, and most are never needed."""
+    compiled = re.compile(pattern)
+    return compiled, "s" if "s" in compiled.groupindex else 0
+
+
+_BEFORE, _AFTER, _GAP = 200, 1000, 9
+"""How far from its words a rule reads at most: back, ahead, and over the white space between two lines."""
+
+_SPACE = re.compile(r"\s")
+_CAPITALS = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+_LONG = 26
+_RUN = re.compile(r"[A-Za-z0-9_+/-]{22}")
+_NUMBER = re.compile(r"[0-9]{2} ?[A-Z0-9]{2}")
+_GATES = {
+    "<digits>": (re.compile(r"[0-9]{4}[ -]?[0-9]{4}"), 30),
+    "<account>": (re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}"), 60),
+}
+"""What a rule without words is tried for, and how far it reads behind that."""
+
+
+def _built() -> Iterator[Rule]:
+    for kind, about, prefixes, rest in PREFIXED:
+        begin = "|".join(re.escape(prefix) for prefix in prefixes.split())
+        yield Rule(kind, about, (), rf"(?:{begin}){rest}", varied)
+    for kind, about, words, pattern, accepts in (*FRAMED, *SHAPED):
+        yield Rule(kind, about, tuple(words.split()), pattern, accepts, long=True)
+    for kind, about, words, names, value in TOLD:
+        told = rf"(?:{names}){TELLS}(?P<s>{value})(?![A-Za-z0-9])"
+        yield Rule(kind, about, tuple(words.split()), told, random_looking, folds=True, long=True)
+    for kind, about, words, pattern, accepts in (*CARRIED, *ASSIGNED):
+        yield Rule(kind, about, tuple(words.split()), pattern, accepts, folds=True)
+    for kind, about, words, pattern, accepts in SETTINGS:
+        yield Rule(kind, about, tuple(words.split()), pattern, accepts)
+
+
+RULES: tuple[Rule, ...] = tuple(_built())
+"""Every rule, those first that say most about what they find."""
+
+KINDS: Mapping[str, str] = MappingProxyType({rule.kind: rule.about for rule in RULES if rule.about})
+"""Each kind of secret with a line on what it is."""
+
+_RANKS = {prefix: rank for rank, (_, _, prefixes, _) in enumerate(PREFIXED) for prefix in prefixes.split()}
+_BY_PREFIX = {
+    long: tuple(rank for prefix, rank in _RANKS.items() if long.startswith(prefix)) for long in _RANKS
+}  # what begins with sk-ant- begins with sk- too
+_PREFIX = re.compile(
+    r"(?<![A-Za-z0-9])(?=[A-Za-z0-9_\-.+/=$%:~,]{15})(?:"
+    + "|".join(
+        re.escape(first) + "(?:" + "|".join(re.escape(prefix[1:]) for prefix in prefixes) + ")"
+        for first, prefixes in groupby(sorted(_RANKS, reverse=True), key=lambda prefix: prefix[0])
+    )
+    + ")"
+)
+
+_FAMILIES = {
+    needles: tuple(rank for rank, rule in enumerate(RULES) if rule.needles == needles)
+    for needles in dict.fromkeys(rule.needles for rule in RULES)
+}
+"""Rules that need the same words."""
+
+_WHOLE = {tuple(words.split()) for _, _, words, _, _ in FRAMED}
+
+_Guarded = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
+"""Words with the families that need them, by a mark without which none of these words is there."""
+
+
+def _guarded(rules: Iterable[Rule]) -> _Guarded:
+    families = tuple(dict.fromkeys(rule.needles for rule in rules))
+    words = sorted({word for needles in families for word in needles if word[0] != "<"})
+    guards = {word: _guard(word, words) for word in words}
+    return tuple(
+        (guard, tuple((word, dict.fromkeys(needles for needles in families if word in needles)) for word in group))
+        for guard, group in groupby(sorted(words, key=lambda word: guards[word]), key=lambda word: guards[word])
+    )
+
+
+def _guard(word: str, words: Iterable[str]) -> str:
+    """A rare mark in the word, or else another of the words, or else nothing."""
+    mark = next((mark for mark in "$=_/-:~." if mark in word), "")
+    return mark or next((other for other in words if other in word and other != word), "")
+
+
+_OF_LONG = _guarded(RULES)
+_OF_ANY = _guarded(rule for rule in RULES if not rule.long)

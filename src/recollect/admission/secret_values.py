@@ -1,0 +1,164 @@
+"""Values: whether one can be a secret, or only stands where a secret would."""
+
+import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from itertools import pairwise
+
+
+def varied(value: str) -> bool:
+    """Whether it has the mixture of characters that chance makes; words, rows of x and masks have not."""
+    lower, upper, digits = classes(value)
+    return len(set(value)) > 5 and (digits > 0 or (lower > 1 and upper > 1) or (upper > 15 and _is_unspeakable(value)))
+
+
+def random_looking(value: str) -> bool:
+    """Whether it looks made by chance rather than written: no placeholder, and not words with a number behind."""
+    if is_placeholder(value) or len(set(value)) < 5:
+        return False
+    lower, upper, digits = classes(value)
+    if not digits and len(value) >= 10 and lower and upper:
+        return _turns(value) >= len(value) // 4 and (len(value) >= 20 or _vowels(value) < 0.3 * len(value))
+    return digits > 0 and lower + upper > 0 and not is_wordy(value)
+
+
+def is_password(value: str) -> bool:
+    """Whether it can be a password that stands bare in a line of code: no placeholder, no plain word, no expression."""
+    return _is_mixed(value) and not is_placeholder(value) and not is_code(value)
+
+
+def is_listed_password(value: str) -> bool:
+    """Whether it can be one behind a colon, where a dot is not yet an attribute but a call is still a call."""
+    return _is_mixed(value) and not is_placeholder(value) and not _is_expression(value)
+
+
+def is_quoted_password(value: str) -> bool:
+    """Whether it can be one where there is no code: within quotes and in files of settings."""
+    return _is_mixed(value) and not is_placeholder(value) and not is_reference(value)
+
+
+def is_code(value: str) -> bool:
+    """Whether it is an expression, the attribute of a thing, or the path of a file."""
+    if _ATTRIBUTE.fullmatch(value):
+        lower, upper, _ = classes(value)
+        return is_wordy(value) or lower < 2 or upper < 2  # no name has a number amid letters of both cases
+    return _is_expression(value)
+
+
+def is_reference(value: str) -> bool:
+    """Whether it says where a secret is, even within quotes: a template, a path, a constant, a dotted name of words."""
+    if _REFERENCE.match(value):
+        return True
+    return (value[:1] == "/" or bool(_ATTRIBUTE.fullmatch(value))) and is_wordy(value)
+
+
+def is_wordy(value: str) -> bool:
+    """Whether it is words, with small numbers behind some of them."""
+    return _WORDY.fullmatch(value) is not None
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether it stands for a secret instead of being one."""
+    if _MASK.match(value) or len(set(value)) < 3:
+        return True
+    words = _WORD.findall(value)
+    return len(_WORD.sub("", value).strip(_BETWEEN)) < 2 and all(word.lower() in _PLACEHOLDERS for word in words)
+
+
+def is_card(value: str) -> bool:
+    """Whether the digits are a number that a card can have: by issuer, length and Luhn's check."""
+    digits = [int(character) for character in value if character.isdecimal()]
+    number = "".join(map(str, digits))
+    if not _CARD.fullmatch(number) or len(set(number)) < 3:
+        return False
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
+
+
+def is_iban(value: str) -> bool:
+    """Whether its two check digits are right (ISO 13616)."""
+    bare = value.replace(" ", "")
+    return int("".join(str(int(character, 36)) for character in bare[4:] + bare[:4])) % 97 == 1
+
+
+def is_basic(value: str) -> bool:
+    """Whether it is a user and a password in base64."""
+    return ":" in (decoded(value) or "")
+
+
+def decoded(run: str) -> str | None:
+    """The text that a run of base64 spells, or nothing if it spells none."""
+    plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        text = a2b_base64(plain + "=" * (-len(plain) % 4)).decode()
+    except (NotBase64, ValueError):
+        return None
+    return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
+
+
+def _vowels(value: str) -> int:
+    return sum(character in "aeiouAEIOU" for character in value)
+
+
+def _is_unspeakable(value: str) -> bool:
+    """Whether capitals alone were thrown together: too few vowels, or too many consonants in a row, for words."""
+    return _vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
+
+
+def _is_expression(value: str) -> bool:
+    return is_reference(value) or _EXPRESSION.match(value) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether it has more than letters of one case, and is not merely a number with a point."""
+    lower, upper, digits = classes(value)
+    marks = len(value) - lower - upper - digits - value.count("_") - value.count("-") - value.count(".")
+    if lower + upper + digits == 0 or _NUMBER.fullmatch(value):
+        return False
+    return digits > 0 or marks > 0 or (lower > 1 and upper > 1 and _turns(value) > 2)
+
+
+def classes(value: str) -> tuple[int, int, int]:
+    """How many letters it has of lower and of upper case, and how many digits."""
+    return (
+        sum(character.islower() for character in value),
+        sum(character.isupper() for character in value),
+        sum(character.isdecimal() for character in value),
+    )
+
+
+def _turns(value: str) -> int:
+    """How often it goes from lower case to upper case or back."""
+    return sum(a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha())
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]++|[A-Z]++")
+_BETWEEN = "_-. :/"
+_WORDY = re.compile(r"[_\-./:+@~]*+(?:(?:[A-Za-z]++\d{0,3}|v?\d{1,4})(?:[_\-./:+@~ ]++|$))++")
+_MASK = re.compile(
+    r"<[^<>]*>?$|\[[^\[\]]*\]?$|\{.*\}|[*#%•●.…\\_-]+$|\*{3}|%\(?\w*\)?s?%?$|(?:%[sdr]\W?)+$|\$[{(]|\$[A-Za-z_]+$|\.\.\.|…|[xX]{4}"
+    r"|(?i:sha-?\d|utf-?\d|base-?64|md5|ed25519|oauth|redacted)"
+)
+_EXPRESSION = re.compile(r"[\w.]+\(.*\)?$|[A-Za-z_][\w.]*\[.*\]?$|@\w+$|.*::")
+_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_REFERENCE = re.compile(
+    r"[A-Z][A-Z0-9]*_[A-Z0-9_]+$|\\|.*(?:\{\w*\}|->)|[A-Za-z_][\w.]*(?:\([^()]*\)|\[[^\[\]]*\])$"
+    r"|(?:[a-z]+:)?//|\.{1,2}/|~/|[A-Za-z]:\\"
+)
+_NUMBER = re.compile(r"[-+~]?\d+[.,]\d+%?")
+_CONSONANTS = re.compile(r"[B-DF-HJ-NP-TV-XZ]{5}")
+_CARD = re.compile(
+    r"4\d{15}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|(?:6011|64[4-9]\d|65\d\d|35\d\d)\d{12}|3[068]\d{12}|62\d{14,17}"
+)
+_STAND_INS = """
+    a an the my your our some this that new old user username db database example sample dummy fake test demo foo bar
+    baz insert enter change replace put todo tbd none null nil undefined true false yes no str string bytes int integer
+    float bool boolean any object optional required default empty hidden masked removed redacted secret secrets token
+    tokens pass passwd password passwords pw pwd pswd key keys api apikey access auth client value values var variable
+    env environ environment self cls args kwargs config settings options request response data result hash encoded hex
+    ascii type name id field param parameter here me it goes with now later app changeme yourpassword mypassword
+    yourtoken yourapikey yoursecret mysecret mytoken something anything nothing whatever host private public bearer
+    basic digest file path invalid incorrect wrong missing forgot forgotten reset confirm update expired login unknown
+    prompt text plain
+"""
+_PLACEHOLDERS = frozenset(_STAND_INS.split())

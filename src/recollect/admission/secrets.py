@@ -1,0 +1,188 @@
+"""Secrets: where a text has them, and the text without."""
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recollect.admission.secret_rules import KINDS, RULES, Span, found, long_words
+from recollect.admission.secret_values import decoded
+
+__all__ = ["KINDS", "Redacted", "Secret", "find_secrets", "redact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret of a kind, and where it stands in the text."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and the kinds of those it had, in order of first occurrence."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """The secrets of the text, in order, none overlapping another; the words around a secret are no part of it.
+
+    Looked through are the text itself, the text behind its escapes (of JSON, addresses and HTML), and what runs of
+    base64 spell. What `redact` left behind is no secret.
+    """
+    masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
+    secrets: list[Span] = []
+    for _ in range(_PASSES):
+        long = long_words(masked)
+        new = _merged([*found(masked, long), *_escaped(masked), *_encoded(masked, long)])
+        if not new:
+            return tuple(Secret(RULES[rank].kind, start, end) for start, end, rank in sorted(secrets))
+        secrets += new
+        masked = _replaced(masked, [(start, end, BARRIER * (end - start)) for start, end, _ in new])
+    return (Secret(RULES[secrets[0][2]].kind, 0, len(text)),)
+
+
+def redact(text: str) -> Redacted:
+    """The text with `[REDACTED: <kind>]` for every secret; redacting that again changes nothing."""
+    found = find_secrets(text)
+    if not found:
+        return Redacted(text, ())
+    kinds = tuple(dict.fromkeys(secret.kind for secret in found))
+    return Redacted(_replaced(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in found]), kinds)
+
+
+BARRIER = "\x00"
+"""What stands where a secret was already found: a character that no pattern crosses."""
+
+_PASSES = 6
+"""Secrets that touch hide one another. What still has some after so many looks is redacted as a whole."""
+
+_PLACEHOLDER = re.compile(r"\[REDACTED(?:: [a-z0-9. ]{1,40})?\]")
+_ESCAPE = re.compile(
+    r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrtbf\"'/\\]|%[0-9A-Fa-f]{2}|&(?:[a-z]{2,6}|#\d{1,6}|#x[0-9a-f]{1,5});"
+)
+_FAR = 100
+"""Escapes that are nearer to one another are looked at together."""
+
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}+(?:(?<=[A-Za-z0-9+/]{60})\r?\n[A-Za-z0-9+/]{4,}+)*+={0,2}")
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest number of a card takes as many
+
+
+def _escaped(text: str) -> Iterator[Span]:
+    """What they find behind escapes, of which there may be two layers."""
+    places: list[tuple[list[int], list[int]]] = []
+    for _ in range(2):
+        if not ("\\" in text or "%" in text or "&" in text) or not _ESCAPE.search(text):
+            return
+        text, there, here = _unescaped(text)
+        places.append((there, here))
+        for start, end, rank in found(text, long_words(text)):
+            for decoded_at, written_at in reversed(places):
+                start, end = (_written(at, decoded_at, written_at) for at in (start, end))  # noqa: PLW2901
+            yield start, end, rank
+
+
+def _unescaped(text: str) -> tuple[str, list[int], list[int]]:
+    """The text behind one layer of escapes, and where each stretch of it stands: there, and in the text.
+
+    Lines far from any escape are left out, for they were looked at already; not where a key of many lines may be.
+    """
+    parts: list[str] = []
+    there, here = [0], [0]
+    length = 0
+
+    def add(words: str, start: int, end: int) -> None:
+        nonlocal length
+        there.append(length)
+        here.append(start)
+        parts.append(words)
+        length += len(words)
+        there.append(length)
+        here.append(end)
+
+    sparse = "BEGIN" not in text
+    done = 0
+    for match in _ESCAPE.finditer(text):
+        start = match.start()
+        if sparse and start - done > _FAR:
+            last, first = _next_line(text, done) if done else 0, _line_before(text, done, start)
+            if last < first:
+                add(text[done:last], done, last)
+                add(BARRIER, last, first)
+                done = first
+        add(text[done:start], done, start)
+        add(_meant(match[0]), start, match.end())
+        done = match.end()
+    last = _next_line(text, done) if sparse else len(text)
+    add(text[done:last], done, last)
+    return "".join(parts), there, here
+
+
+def _next_line(text: str, at: int) -> int:
+    """Where the line behind that of the place ends."""
+    line = text.find("\n", at)
+    line = text.find("\n", line + 9) if line >= 0 else -1
+    return line if line >= 0 else len(text)
+
+
+def _line_before(text: str, least: int, at: int) -> int:
+    """Where the line before that of the place begins, or that which is least."""
+    return text.rfind("\n", least, max(least, text.rfind("\n", least, at))) + 1 or least
+
+
+def _meant(escape: str) -> str:
+    match escape[0], escape[1]:
+        case "%", _:
+            return chr(int(escape[1:], 16))
+        case "&", _:
+            return html.unescape(escape)
+        case _, "u" | "x":
+            return chr(int(escape[2:], 16))
+        case _, character:
+            return _CONTROLS.get(character, character)
+
+
+def _written(at: int, there: list[int], here: list[int]) -> int:
+    """Where a place of the unescaped text is in the text as written."""
+    stretch = bisect_right(there, at) - 1
+    return here[stretch] + at - there[stretch]
+
+
+def _encoded(text: str, long: list[tuple[int, int]]) -> Iterator[Span]:
+    """Runs of base64 that spell a text with a secret."""
+    done = 0
+    for first, last in long:
+        done = max(first, done)
+        while (run := _RUN.search(text, done, last)) and (match := _ENCODED.match(text, run.start())):
+            done = match.end()
+            inside = decoded("".join(match[0].split()))
+            if inside is not None and (ranks := [rank for _, _, rank in found(inside, long_words(inside))]):
+                yield match.start(), done, min(ranks)
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Those that overlap as one, of the kind that says most."""
+    merged: list[Span] = []
+    for start, end, rank in sorted(spans):
+        if merged and start < merged[-1][1]:
+            first, last, best = merged[-1]
+            merged[-1] = (first, max(last, end), min(best, rank))
+        else:
+            merged.append((start, end, rank))
+    return merged
+
+
+def _replaced(text: str, pieces: list[tuple[int, int, str]]) -> str:
+    """The text with other words in those places, which are in order."""
+    parts: list[str] = []
+    done = 0
+    for start, end, words in pieces:
+        parts += (text[done:start], words)
+        done = end
+    return "".join([*parts, text[done:]])

@@ -1,0 +1,56 @@
+"""What is fenced off with `<private>` does not come through."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.admission.private import without_private
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b</private> c", "a [REDACTED] c"),
+        ("<PRIVATE>b</Private>", "[REDACTED]"),
+        ("<private reason='shy' x=1>b</private >", "[REDACTED]"),
+        ("< private\n>b</ private>", "[REDACTED]"),
+        ("<private>a<private>b</private>c</private>d", "[REDACTED]d"),
+        ("<private>a</private> and <private>b</private>", "[REDACTED] and [REDACTED]"),
+        ("<private></private>", "[REDACTED]"),
+        ("<private/>x", "[REDACTED]"),
+        ("a <private>b", "a [REDACTED]"),
+        ("a <private>b<private>c</private>d", "a [REDACTED]"),
+        ("a </private> b", "a  b"),
+        ("a</private></private>b<private>c</private>", "ab[REDACTED]"),
+        ("<private>line\nline</private>", "[REDACTED]"),
+    ],
+)
+def test_what_is_private_is_replaced(text: str, left: str) -> None:
+    assert without_private(text) == left
+
+
+@pytest.mark.parametrize(
+    "text", ["", "private", "<privateer>a</privateer>", "a < private b", "<b>private</b>", "&lt;private>"]
+)
+def test_a_text_without_the_tag_is_the_same(text: str) -> None:
+    assert without_private(text) is text
+
+
+@given(
+    st.lists(st.sampled_from(["<private>", "</private>", "<PRIVATE a='b'>", "word", " ", "<", ">"]), max_size=12).map(
+        "".join
+    )
+)
+def test_nothing_is_left_to_remove_and_no_word_behind_an_open_tag(text: str) -> None:
+    left = without_private(text)
+    assert without_private(left) == left
+    assert (
+        without_private(f"<private>{text}") in {"[REDACTED]", f"[REDACTED]{left.removeprefix('[REDACTED]')}"}
+        or "</private>" in text
+    )
+
+
+@pytest.mark.parametrize("piece", ["<private>", "</private>", "<private ", "< ", "<private a", "<"])
+def test_a_hundred_thousand_characters_of_tags_come_to_an_end(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    assert without_private(without_private(text)) == without_private(text)
