@@ -14,15 +14,18 @@ STANDING = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEF
 class SaliencePolicy:
     """What length, kind and a pin are worth (seed 004).
 
-    A text of `full_length` characters has the whole worth of length; a longer one has no more.
+    A text of `full_length` characters has the whole worth of length; a longer one has no more. If it is not `enabled`,
+    it is unknown how much a memory stands out.
     """
 
+    enabled: bool = True
     length_density_weight: float = 0.45
     kind_boost: float = 0.20
     pinned_boost: float = 0.20
     full_length: int = 500
 
     def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
         for field in ("length_density_weight", "kind_boost", "pinned_boost"):
             limits.a_share(field, getattr(self, field))
         if not 1 <= self.full_length <= limits.LARGEST_COUNT:
@@ -31,6 +34,11 @@ class SaliencePolicy:
 
 POLICY = SaliencePolicy()
 """The policy of whoever names no other."""
+
+
+def salience_of(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:
+    """How much a memory with this text stands out; `None` if that is not to be judged."""
+    return salience(text, kind, pinned=pinned, policy=policy) if policy.enabled else None
 
 
 def salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = POLICY) -> float:

@@ -6,7 +6,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, IncompleteRead
@@ -72,6 +72,15 @@ PATIENCE = Patience()
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """That a server does not take a request, as it is or at all: its status, what we make of it, and its own words."""
+
+    status: int
+    problem: str
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class _Later:
     """Why this attempt came to nothing that a later one might not, and how long the server wants to be left alone."""
 
@@ -115,13 +124,20 @@ class Endpoint:
 
     def post(self, body: object) -> Any:
         """What the server answers to that body; asked again, within patience, while it is busy or out of reach."""
+        outcome = self.ask(body)
+        if isinstance(outcome, Refusal):
+            raise ProviderError(outcome.problem)
+        return self._parsed(outcome)
+
+    def ask(self, body: object) -> bytes | Refusal:
+        """The answer as it came, or that there is none, for those who know what else to ask; patient as `post`."""
         content = json.dumps(body).encode()
         attempt = 0
         while True:
             attempt += 1
             outcome = self._attempt(content)
-            if isinstance(outcome, bytes):
-                return self._parsed(outcome)
+            if not isinstance(outcome, _Later):
+                return outcome
             pause = outcome.pause if outcome.pause is not None else self._patience.after(attempt)
             if attempt == self._patience.attempts or pause > self._patience.longest:
                 asked = "once" if attempt == 1 else f"{attempt} times"
@@ -129,8 +145,8 @@ class Endpoint:
                 raise ProviderBusy(f"{self} {outcome.reason}{wish}; asked {asked}, try later") from outcome.cause
             self._patience.wait(pause)
 
-    def _attempt(self, content: bytes) -> bytes | _Later:
-        """The body of a good answer, or why to try later; anything else is an error."""
+    def _attempt(self, content: bytes) -> bytes | Refusal | _Later:
+        """The body of a good answer, or that there is none, or why to try later; anything else is an error."""
         deadline = self._patience.clock() + self._timeout
         connection = self._connection()
         try:
@@ -172,18 +188,18 @@ class Endpoint:
             raise IncompleteRead(bytes(content), response.length)
         return bytes(content)
 
-    def _judged(self, response: HTTPResponse, body: bytes) -> bytes | _Later:
+    def _judged(self, response: HTTPResponse, body: bytes) -> bytes | Refusal | _Later:
         status = response.status
         if 200 <= status < 300:
             return body
-        reason = f"answers {status}{self._words(body)}"
+        reason = f"answers {status}{self.words(body)}"
         if status in BUSY:
             return _Later(reason, pause=_named_pause(response.headers))
         if 300 <= status < 400:
-            raise ProviderError(f"{self} answers {status}: it has moved; give the address it moved to")
-        raise ProviderError(f"{self} {reason}; {REMEDIES.get(status, 'the request was not understood')}")
+            return Refusal(status, f"{self} answers {status}: it has moved; give the address it moved to", body)
+        return Refusal(status, f"{self} {reason}; {REMEDIES.get(status, 'the request was not understood')}", body)
 
-    def _words(self, body: bytes) -> str:
+    def words(self, body: bytes) -> str:
         """What the server says about an error, in a few words and without the key, if it repeats it."""
         try:
             told = json.loads(body)
@@ -208,6 +224,18 @@ class Endpoint:
 def public(url: str) -> str:
     """The address as a message may show it: without what comes before an @ or after a question mark."""
     return show(re.sub("//[^/]*@", "//…@", url).partition("?")[0])
+
+
+def whole_address(url: str, path: str) -> str:
+    """The address of what is asked, from what people have at hand: the host, the `/v1` of their client, or all."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url  # which `Endpoint` refuses, and says why
+    given = parts.path.rstrip("/")
+    if not given.endswith(path):
+        given = f"{given or '/v1'}{path}"
+    return parts._replace(path=given).geturl()
 
 
 def _address(url: str) -> SplitResult:

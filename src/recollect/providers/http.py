@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from recollect.errors import InvalidInput, ProviderError, show
 from recollect.heirs import Lock
 from recollect.model import limits
 from recollect.ports import Purpose
-from recollect.providers.endpoint import PATIENCE, TIMEOUT, Endpoint, Patience
+from recollect.providers.endpoint import PATIENCE, TIMEOUT, Endpoint, Patience, whole_address
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, blank, unit
 
@@ -46,7 +45,7 @@ class Http:
         if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
             raise InvalidInput(f"dimensions is {show(dimensions)}; give a whole number of at least 1")
         self.name = limits.an_id("model", f"{PREFIX}{limits.an_id('model', model)}")
-        self._endpoint = Endpoint(_whole_address(url), key=key, timeout=timeout, patience=patience)
+        self._endpoint = Endpoint(whole_address(url, PATH), key=key, timeout=timeout, patience=patience)
         self._request = {"model": model, "encoding_format": "float"}
         self._asked: dict[str, int] = {} if dimensions is None else {"dimensions": dimensions}
         self._dimensions = dimensions
@@ -120,18 +119,6 @@ class Http:
 
     def _lie(self, what: str) -> ProviderError:
         return ProviderError(f"{self._endpoint} gave {what}; is {self._request['model']!r} an embedding model there?")
-
-
-def _whole_address(url: str) -> str:
-    """The address of the embeddings, from what people have at hand: the host, the `/v1` of their client, or all."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url  # which `Endpoint` refuses, and says why
-    path = parts.path.rstrip("/")
-    if not path.endswith(PATH):
-        path = f"{path or '/v1'}{PATH}"
-    return parts._replace(path=path).geturl()
 
 
 def _batches(places: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:

@@ -1,0 +1,151 @@
+"""Policy: every threshold and switch of admission, as the user configures them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from recollect.admission.salience import SaliencePolicy
+from recollect.errors import FieldError, show
+from recollect.model import limits
+
+OnSecret = Literal["redact", "refuse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsPolicy:
+    """Whether secrets are looked for, and what becomes of a draft that has one."""
+
+    enabled: bool = True
+    action: OnSecret = "redact"
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        if self.action not in get_args(OnSecret):
+            raise FieldError(f"{show(self.action)} is no way to treat secrets; give redact or refuse", field="action")
+
+
+UNMEASURED = 0.92
+"""The threshold of the seeds, for models that nobody measured."""
+
+MEASURED: Mapping[str, float] = MappingProxyType(
+    {"all-minilm-l6-v2-m8": 0.85, "wordllama-256": 0.8, "hashing-256": 0.65}
+)
+"""The thresholds of the models that come with recollect, as `recollect admin calibrate` gives them (ADR 0046)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicatesPolicy:
+    """Above which similarity a text that says the same in other words is no news.
+
+    Thresholds belong to an embedder: `by_embedder` has them for models by name, `threshold` is for all others. Where
+    neither says, it is the one that was measured for the model, or else the seeds' 0.92.
+    """
+
+    enabled: bool = True
+    threshold: float | None = None
+    by_embedder: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        if self.threshold is not None:
+            limits.a_share("threshold", self.threshold)
+        for value in self.by_embedder.values():
+            limits.a_share("by_embedder", value)
+
+    def above(self, embedder: str) -> float:
+        """The threshold for vectors of that model."""
+        if embedder in self.by_embedder:
+            return self.by_embedder[embedder]
+        return MEASURED.get(embedder, UNMEASURED) if self.threshold is None else self.threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoveltyPolicy:
+    """Above which similarity an event is kept without being indexed (seed 004)."""
+
+    enabled: bool = False
+    threshold: float = 0.82
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        limits.a_share("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthPolicy:
+    """Whether a new truth about a subject supersedes the former one, and whether subjects are read from texts."""
+
+    supersede: bool = True
+    derive_subject: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("supersede", "derive_subject"):
+            limits.a_flag(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinePolicy:
+    """Whether what reads like orders to a model, and what contradicts those who are trusted more, waits for release."""
+
+    enabled: bool = True
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindPolicy:
+    """Whether the kind of a memory is read from its text where none is given."""
+
+    detect: bool = False
+
+    def __post_init__(self) -> None:
+        limits.a_flag("detect", self.detect)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportancePolicy:
+    """What a text is worth by what it says of itself (seed 002): always of what is extracted, and of every draft
+    without an importance if that is `enabled`.
+    """
+
+    enabled: bool = False
+    stated: float = 0.9
+    critical: float = 0.85
+    business: float = 0.7
+    preference: float = 0.55
+    casual: float = 0.2
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        for name in ("stated", "critical", "business", "preference", "casual"):
+            limits.a_share(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidencePolicy:
+    """How sure an extracted memory is: said outright, clearly meant, or hedged."""
+
+    stated: float = 1.0
+    implied: float = 0.7
+    uncertain: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("stated", "implied", "uncertain"):
+            limits.a_share(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """All of them together: what a store is opened with."""
+
+    salience: SaliencePolicy = SaliencePolicy()
+    secrets: SecretsPolicy = SecretsPolicy()
+    duplicates: DuplicatesPolicy = DuplicatesPolicy()
+    novelty: NoveltyPolicy = NoveltyPolicy()
+    truth: TruthPolicy = TruthPolicy()
+    quarantine: QuarantinePolicy = QuarantinePolicy()
+    kind: KindPolicy = KindPolicy()
+    importance: ImportancePolicy = ImportancePolicy()
+    confidence: ConfidencePolicy = ConfidencePolicy()

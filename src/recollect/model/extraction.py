@@ -1,0 +1,79 @@
+"""Extraction: what an extractor made of a conversation, what of it was not taken, and what it cost."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+from recollect.model.conversation import Extract
+from recollect.model.memory import a_choice
+
+PER = 1_000_000
+"""How many tokens a price is for."""
+
+
+class Objection(StrEnum):
+    """Why something that was proposed is no memory."""
+
+    NOT_SAID = "its quote does not occur in the conversation"
+    QUOTE_TOO_SHORT = "its quote is so short that it would occur anywhere"
+    TOO_LONG = "it, its quote or its subject is longer than one may be"
+    NO_TEXT = "it says nothing, or has characters that cannot be kept"
+    NO_SUBJECT = "its subject is blank, or has characters that no eye can see"
+    IMPORTANCE = "its importance is not within 0..1"
+    THIRD_PARTY = "it is about somebody else than the speaker and does not say so"
+    TWICE = "it is there already"
+    TOO_MANY = "others are more important, and there were too many"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Something that was proposed and not taken: how it began, on one line, and why."""
+
+    text: str
+    reason: Objection
+
+    def __post_init__(self) -> None:
+        limits.a_clean_text("text", self.text)
+        a_choice("reason", self.reason, Objection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What a million tokens cost, of those that are read and of those that are written, in whatever currency."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        for name in ("prompt", "completion"):
+            if limits.a_number(name, getattr(self, name)) < 0.0:
+                raise FieldError(f"{show(getattr(self, name))} is below zero; give a price", field=name)
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """What so many tokens cost."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / PER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What was understood from a conversation, in its order, and what it took to understand it.
+
+    `calls` are the requests a model was sent, those among them that it refused or answered with nonsense too.
+    `uncounted` are the calls whose tokens the server did not tell, or told unbelievably: they count as none, so with
+    any of them the tokens are a least, and there is no cost. `cost` is there if prices were given.
+    """
+
+    extracts: tuple[Extract, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "prompt_tokens", "completion_tokens", "uncounted"):
+            limits.a_count(name, getattr(self, name))
+        if self.cost is not None and limits.a_number("cost", self.cost) < 0.0:
+            raise FieldError(f"{show(self.cost)} is below zero", field="cost")
