@@ -1,0 +1,1 @@
+"""What others export, as drafts: one module a format."""

@@ -1,0 +1,175 @@
+"""Chat: turns of conversations, one a line or a whole conversation a line."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from recollect.errors import FieldError, show
+from recollect.importers.fields import a_label, a_list, a_moment, a_record, first_of
+from recollect.importers.reading import Format, Part, Setting, digest
+from recollect.model import limits
+from recollect.model.conversation import Role
+from recollect.model.draft import Draft
+from recollect.model.memory import Kind, MemoryId
+from recollect.model.trust import Provenance
+
+NAME = "chat"
+TEXTS = ("text", "content")
+WORDLESS = ("tool_calls", "function_call", "refusal", "audio")
+"""What a turn may have in place of words."""
+
+SPEAKERS = ("speaker", "name", "author")
+MOMENTS = ("timestamp", "created_at", "at", "create_time", "date")
+SESSIONS = ("session", "conversation_id", "thread_id", "session_id")
+
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {
+        **dict.fromkeys(("user", "human"), Role.USER),
+        **dict.fromkeys(("assistant", "ai", "bot", "model", "agent"), Role.ASSISTANT),
+        **dict.fromkeys(("tool", "function"), Role.TOOL),
+        **dict.fromkeys(("system", "developer"), Role.SYSTEM),
+    }
+)
+"""What programs call the parts in a conversation; any other is kept as a tag."""
+
+
+class ChatReader:
+    """Makes an event of each turn. Who spoke is what the file claims: it is kept, and raises no trust."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._undated: Counter[str | None] = Counter()
+        self._latest: dict[str | None, tuple[datetime, int]] = {}
+
+    def split(self, value: Any) -> Iterator[tuple[str, Any]]:
+        """The turn or conversation of a line; or all of a list."""
+        if isinstance(value, list):
+            yield from ((f"[{place}]", one) for place, one in enumerate(value))
+        else:
+            yield "", value
+
+    def parts(self, record: Any) -> Iterator[Part]:
+        """The turn, or all turns of the conversation."""
+        found = a_record(record)
+        if "messages" not in found:
+            yield Part(found)
+            return
+        messages = a_list("messages", found["messages"])
+        whole = {**found, "session": self._session(found, messages)}
+        for place, one in enumerate(messages):
+            yield Part(one, f"messages[{place}]", whole)
+
+    def draft(self, part: Part) -> Draft | None:
+        """The turn as an event; none if the system spoke, or nothing was said."""
+        turn, whole = a_record(part.value), part.whole or {}
+        skipped, assumed = self._setting.notes.skipped, self._setting.notes.assumed
+        called = self._role_name(turn)
+        role = ROLES.get(called) if called else None
+        if role is Role.SYSTEM:
+            skipped["turns of the system"] += 1
+            return None
+        field, content = first_of(turn, TEXTS)
+        if not turn.keys() & {*TEXTS, *WORDLESS}:
+            raise FieldError("is missing; a turn has what was said as text or content", field="content")
+        text = self._text(field, content)
+        if not text.strip():
+            skipped["turns without words"] += 1
+            return None
+
+        limits.a_content(field, text)
+        session = self._label(turn, SESSIONS) or self._label(whole, SESSIONS)
+        speaker = self._label(turn, SPEAKERS) or called
+        stamp = first_of(turn, MOMENTS)
+        at = a_moment(*(first_of(whole, MOMENTS) if stamp[1] is None else stamp), self._setting.moment, assumed)
+        return Draft(
+            text=text,
+            scope=self._setting.scope,
+            id=self._id(text, at, session, called, speaker),
+            kind=Kind.EVENT,
+            session=session,
+            speaker=speaker,
+            at=self._one_by_one(at, session),
+            tags=() if role is not None or called is None else (called,),
+            provenance=Provenance.TOOL_EXTERNAL if role is Role.TOOL else Provenance.IMPORT,
+            source=self._setting.source,
+            metadata=None if called is None else {"role": called if role is None else role.value},
+        )
+
+    def _session(self, conversation: Mapping[str, Any], messages: list[Any]) -> Any:
+        """What a conversation is called, or else a name made of all that was said in it: its turns belong together."""
+        _, named = first_of(conversation, (*SESSIONS, "id"))
+        if named is not None:
+            return named
+        return f"conversation-{digest(self._setting.redacted(json.dumps(messages, ensure_ascii=False)))[:16]}"
+
+    def _role_name(self, turn: Mapping[str, Any]) -> str | None:
+        """What the file calls the part of who speaks; some have it within who speaks."""
+        author = turn.get("author")
+        given = author.get("role") if isinstance(author, dict) else turn.get("role")
+        called = a_label("role", given)
+        return None if called is None else called.casefold()
+
+    def _label(self, record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+        field, value = first_of(record, names)
+        if isinstance(value, dict):  # an author or a session with fields of its own
+            field, value = first_of(value, ("name", "id"))
+        return a_label(field, value)
+
+    def _id(self, text: str, at: datetime | None, session: str | None, *said: str | None) -> MemoryId:
+        """Of a turn, which a date and its words tell from others; without a date its place in the session does."""
+        if at is not None:
+            return self._setting.identity(NAME, text, at, session, *said)
+        self._setting.notes.assumed["turns without a date are observed now"] += 1
+        place = self._undated[session]
+        self._undated[session] += 1
+        order = f"{digest(session)[:12]}-{place:06d}-"
+        return self._setting.identity(NAME, text, place, session, *said, order=order)
+
+    def _one_by_one(self, at: datetime | None, session: str | None) -> datetime | None:
+        """The moment, later by a microsecond for each turn before that has the same.
+
+        A session is heard by moment, then by id, and ids of the same moment would be in no order.
+        """
+        if at is None:
+            return None
+        latest, before = self._latest.get(session, (at, -1))
+        before = before + 1 if latest == at else 0
+        self._latest[session] = at, before
+        return min(at + timedelta(microseconds=before), self._setting.moment)
+
+    def _text(self, field: str, content: Any) -> str:
+        """What was said: a text, or the texts among parts of several sorts."""
+        if isinstance(content, dict):
+            content = content.get("parts", content.get("text"))
+        if content is None or isinstance(content, str):
+            return content or ""
+        said: list[str] = []
+        for one in a_list(field, content):
+            text = one if isinstance(one, str) else a_record(one).get("text")
+            if text is None:
+                self._setting.notes.skipped["parts that are no text"] += 1
+            elif isinstance(text, str):
+                said.append(text)
+            else:
+                raise FieldError(f"{show(text)} is no text", field=field)
+        return "\n".join(said)
+
+
+def _recognises(record: Any) -> bool:
+    one = record[0] if isinstance(record, list) and record else record
+    if not isinstance(one, dict):
+        return False
+    return isinstance(one.get("messages"), list) or bool(
+        {"text", "content"} & one.keys() and {"role", *SPEAKERS} & one.keys()
+    )
+
+
+CHAT = Format(
+    name=NAME,
+    about="turns of conversations: JSON, a turn or a conversation with its messages a line",
+    reader=ChatReader,
+    recognises=_recognises,
+)

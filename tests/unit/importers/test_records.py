@@ -1,0 +1,58 @@
+"""The JSON values of a file, with their lines."""
+
+import json
+
+import pytest
+
+from recollect.errors import FieldError
+from recollect.importers.records import LONGEST, parsed, records
+
+
+def test_each_line_is_a_record_and_blank_ones_are_none() -> None:
+    assert list(records(['{"a": 1}\n', "\n", "  \r\n", '{"b": 2}\r\n'])) == [(1, '{"a": 1}'), (4, '{"b": 2}')]
+
+
+@pytest.mark.parametrize("indent", [1, 2, 4])
+def test_a_document_of_many_lines_is_one_record(indent: int) -> None:
+    value = {"results": [{"memory": "a"}, {"memory": "b"}]}
+    ((number, text),) = records(["\n", *json.dumps(value, indent=indent).splitlines(keepends=True)])
+    assert (number, parsed(text, number)) == (2, value)
+
+
+def test_a_mark_before_the_first_line_is_no_part_of_it() -> None:
+    assert list(records(["\ufeff\n", "[1]"])) == [(2, "[1]")]
+    assert list(records(["\ufeff[1]"])) == [(1, "[1]")]
+
+
+def test_nothing_has_no_records() -> None:
+    assert list(records([])) == list(records(["\n", " "])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "line 7: this is no JSON"),
+        ("{\n\n1}", "line 9: this is no JSON"),
+        ("[" * 200_000, "line 7: this is nested too deep"),
+        ("1" * 5_000, "line 7: this has a number that is too long"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(FieldError, match=problem):
+        parsed(text, 7)
+
+
+def test_a_line_that_is_too_long_is_refused_before_it_is_read() -> None:
+    with pytest.raises(FieldError, match=r"line 1: .* so split it"):
+        parsed(" " * (LONGEST + 1), 1)
+    with pytest.raises(FieldError, match="line 1: a document of more than"):
+        list(records(["[", *["x" * (LONGEST // 4)] * 5]))
+
+
+def test_what_json_has_no_word_for_is_null() -> None:
+    assert parsed("[NaN, Infinity, -Infinity]", 1) == [None, None, None]
+
+
+def test_bytes_are_no_text() -> None:
+    with pytest.raises(FieldError, match="open the file as text"):
+        list(records([b"{}"]))  # type: ignore[list-item]
