@@ -1,11 +1,13 @@
 """Every setting reaches what it is about."""
 
+import tomllib
 from pathlib import Path
 
 import apsw
 import pytest
 
 import recollect
+from recollect.ranking.profiles import built_in
 from tests.integration.providers.server import serving, well
 
 ANA = "acme/ana"
@@ -85,3 +87,69 @@ def test_the_profile_of_open_is_the_one_that_goes_without_saying(tmp_path: Path)
         assert memory.search("seat", scope=ANA, overrides={"min_score": 0.5}).version.startswith("1+")
     with pytest.raises(recollect.NotFound, match="did you mean 'default'"):
         recollect.open(tmp_path / "agent.db", profile="defalt")
+
+
+def served(path: Path) -> Path:
+    """A store with a memory that was served once."""
+    with recollect.open(path, embedder="hashing") as memory:
+        memory.remember("Ana prefers window seats", scope=ANA)
+        memory.recall("window seats", scope=ANA)
+    return path
+
+
+def rarity(ranking: recollect.Ranking) -> list[float]:
+    """What the score of the first is multiplied by for how often it was served."""
+    return [scale.times for scale in ranking[0].explanation.scales if scale.factor == "rarity"]
+
+
+@pytest.mark.parametrize("profile", ["salience", "salience-hybrid"])
+@pytest.mark.parametrize(
+    ("decay", "expected", "version"),
+    [
+        ({}, [1 / (1 + 0.15 * 1)], "1"),
+        ({"decay_factor": 0.15, "enabled": True}, [1 / (1 + 0.15 * 1)], "1"),
+        ({"decay_factor": 0.6}, [1 / (1 + 0.6 * 1)], "1+"),
+        ({"enabled": False}, [], "1+"),
+    ],
+)
+def test_the_usage_decay_is_what_the_profiles_of_seed_004_rank_by_and_say(
+    profile: str, decay: dict[str, object], expected: list[float], version: str, tmp_path: Path
+) -> None:
+    store = served(tmp_path / "agent.db")
+    with recollect.open(store, settings={"usage_decay": decay}, profile=profile) as memory:
+        for ranking in (
+            memory.search("window seats", scope=ANA),
+            memory.search("window seats", scope=ANA, profile=profile),
+        ):
+            assert rarity(ranking) == expected
+            assert ranking.version.startswith(version)
+            assert ("+" in ranking.version) == ("+" in version)
+        assert memory.search("window seats", scope=ANA, profile="default").version == built_in("default").version
+
+
+def test_the_usage_decay_leaves_a_profile_that_is_handed_over_alone(tmp_path: Path) -> None:
+    mine = recollect.profile("salience")
+    with recollect.open(served(tmp_path / "agent.db"), settings={"usage_decay": {"enabled": False}}) as memory:
+        assert memory.search("window seats", scope=ANA, profile=mine).version == mine.version
+
+
+def test_open_reads_the_file_that_the_environment_names_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "embedder = 'hashing'\n[usage_decay]\nenabled = false\n"
+    for path in (tmp_path / "recollect.toml", tmp_path / "xdg" / "recollect" / "config.toml"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("no TOML")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.delenv("RECOLLECT_EMBEDDER", raising=False)
+    (tmp_path / "agent.toml").write_text(text)
+    monkeypatch.setenv("RECOLLECT_CONFIG", "agent.toml")
+    with recollect.open("new.db") as memory:
+        assert memory.embedder == "hashing-256"
+    with recollect.open(served(tmp_path / "agent.db")) as memory:
+        assert rarity(memory.search("window seats", scope=ANA, profile="salience")) == []
+    with recollect.open("agent.db", settings=tomllib.loads(text)) as memory:
+        assert rarity(memory.search("window seats", scope=ANA, profile="salience")) == []
+    with recollect.open("agent.db", settings=recollect.Settings()) as memory:
+        assert rarity(memory.search("window seats", scope=ANA, profile="salience")) == [1 / (1 + 0.15 * 1)]

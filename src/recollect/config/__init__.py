@@ -1,0 +1,29 @@
+"""What a user configures, read from where the user keeps it: settings, and profiles by name or file."""
+
+from recollect.config.options import OPTIONS, PREFIX, Option
+from recollect.config.origin import InEnvironment, InFile
+from recollect.config.profiles import checked_profile_file, configured_profile, profile, profile_file
+from recollect.config.sources import Configuration, Sources, configuration, of_file, settings, unheard, using
+from recollect.config.values import ExtractionSettings, Settings, UsageDecay
+
+__all__ = [
+    "OPTIONS",
+    "PREFIX",
+    "Configuration",
+    "ExtractionSettings",
+    "InEnvironment",
+    "InFile",
+    "Option",
+    "Settings",
+    "Sources",
+    "UsageDecay",
+    "checked_profile_file",
+    "configuration",
+    "configured_profile",
+    "of_file",
+    "profile",
+    "profile_file",
+    "settings",
+    "unheard",
+    "using",
+]

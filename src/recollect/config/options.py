@@ -1,0 +1,172 @@
+"""Option: one thing that can be set, and how it is read from a file, a mapping or a text."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType, NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from recollect.config.values import SECTIONS, Settings
+from recollect.errors import FieldError, remedy, show, spelled
+from recollect.model import limits
+
+PREFIX = "RECOLLECT_"
+"""What the names of all our environment variables begin with."""
+
+TRUTHS: Mapping[str, bool] = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+"""How a text says whether or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One thing that can be set: in which section, of which type, and what it is if nobody says."""
+
+    section: str | None
+    name: str
+    hint: Any
+    default: Any
+    secret: bool
+
+    @property
+    def path(self) -> str:
+        """Its name in a file, behind that of its section."""
+        return self.name if self.section is None else f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return PREFIX + self.path.upper().replace(".", "_")
+
+    @property
+    def type(self) -> Any:
+        """What it is where it is set."""
+        parts = [one for one in get_args(self.hint) if one is not NoneType]
+        return parts[0] if NoneType in get_args(self.hint) else self.hint
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has names of its own, which no text could give."""
+        return get_origin(self.type) is Mapping
+
+    def checked(self, value: object) -> Any:
+        """The value of a file or a mapping, if it is of the type that it should be."""
+        if value is None and NoneType in get_args(self.hint):
+            return None
+        if self.secret and not isinstance(value, str):  # nothing of it is shown
+            raise FieldError(f"{type(value).__name__} is no text", field=self.path)
+        return self._checks(self.path, value)
+
+    def read(self, text: str) -> Any:
+        """The value that a text of the environment or the command line says."""
+        if self.is_table:
+            raise FieldError("is a table, which one text cannot say; write it into a file", field=self.path)
+        try:
+            value = READERS.get(self.type, str)(text)
+        except ValueError as error:
+            raise FieldError(f"{show(text)} is no number", field=self.path) from error
+        except KeyError as error:
+            problem = f"{show(text)} is neither true nor false (nor 1 or 0, yes or no)"
+            raise FieldError(problem, field=self.path) from error
+        return self.checked(value)
+
+    @property
+    def _checks(self) -> Callable[[str, Any], Any]:
+        return CHECKS[get_origin(self.type) or self.type]
+
+
+def _truth(text: str) -> bool:
+    return TRUTHS[text.strip().lower()]
+
+
+def _whole(path: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(f"{show(value)} is no whole number", field=path)
+    return value
+
+
+def _numbers(path: str, value: object) -> Mapping[str, float]:
+    if not isinstance(value, Mapping):
+        raise FieldError(f"{show(value)} is no table of numbers by name", field=path)
+    named = {limits.a_text(path, name): number for name, number in value.items()}
+    return MappingProxyType({name: limits.a_number(f"{path}.{name}", number) for name, number in named.items()})
+
+
+READERS: Mapping[Any, Callable[[str], Any]] = {bool: _truth, float: float, int: int}
+"""How a text becomes a value; all else is the text."""
+
+CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
+    bool: limits.a_flag,
+    float: limits.a_number,
+    int: _whole,
+    str: limits.a_text,
+    Literal: limits.a_text,
+    Mapping: _numbers,
+}
+"""What is of which type; whether the section takes it is the section's to say."""
+
+DEFAULTS = Settings()
+
+
+def _options() -> Iterator[Option]:
+    for section, held in [(None, DEFAULTS), *((name, getattr(DEFAULTS, name)) for name in SECTIONS)]:
+        hints = get_type_hints(type(held))
+        for one in fields(held):
+            if section is not None or one.name not in SECTIONS:
+                value = getattr(held, one.name)
+                # what a repr does not show, nothing shows
+                yield Option(section=section, name=one.name, hint=hints[one.name], default=value, secret=not one.repr)
+
+
+OPTIONS: Mapping[str, Option] = {option.path: option for option in _options()}
+"""Everything that can be set, by its path."""
+
+
+def stated(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting that a mapping with tables in it says, by its path; whatever is none is refused."""
+    values: dict[str, Any] = {}
+    for name, value in document.items():
+        if name in SECTIONS:
+            for inner, one in _table(name, value).items():
+                path = f"{name}.{spelled(inner)}"
+                values[path] = _option(path, inner, _of_section(name)).checked(one)
+        else:
+            what = "section" if isinstance(value, Mapping) else "setting"
+            known = [*(one.name for one in OPTIONS.values() if one.section is None), *SECTIONS]
+            values[spelled(name)] = _option(spelled(name), name, known, what).checked(value)
+    return values
+
+
+def built(values: Mapping[str, Any]) -> Settings:
+    """The settings with these values, by their paths; refused by the path of what cannot be."""
+    top = {path: value for path, value in values.items() if path in OPTIONS and OPTIONS[path].section is None}
+    made = {name: _section(name, values) for name in SECTIONS}
+    return Settings(**top, **made)
+
+
+def _section(name: str, values: Mapping[str, Any]) -> Any:
+    own = {OPTIONS[path].name: value for path, value in values.items() if OPTIONS[path].section == name}
+    try:
+        return type(getattr(DEFAULTS, name))(**own)
+    except FieldError as error:
+        raise FieldError(error.problem, field=f"{name}.{error.field}") from error
+    except ValueError as error:
+        raise FieldError(str(error), field=name) from error
+
+
+def _table(name: str, value: object) -> Mapping[str, Any]:
+    whole = type(getattr(DEFAULTS, name))
+    if isinstance(value, whole):  # as `Settings` has it
+        return {one.name: getattr(value, one.name) for one in fields(whole)}
+    if not isinstance(value, Mapping):
+        raise FieldError(f"{show(value)} is no table; say {_of_section(name)[0]} = … under [{name}]", field=name)
+    return value
+
+
+def _of_section(name: str) -> list[str]:
+    return [one.name for one in OPTIONS.values() if one.section == name]
+
+
+def _option(path: str, name: object, known: Collection[str], what: str = "setting") -> Option:
+    """The option of that path; what is written at an unknown one is not shown, for it may be a misspelt key."""
+    if name not in known:
+        raise FieldError(f"there is no such {what}; {remedy(spelled(name), known)}", field=path)
+    return OPTIONS[path]

@@ -1,0 +1,64 @@
+"""Profiles by name or file, as they are and as the settings have them."""
+
+from pathlib import Path
+
+from recollect.config.file import text_of
+from recollect.config.values import Settings, UsageDecay
+from recollect.errors import InvalidInput, NotFound, ProfileError
+from recollect.model import limits
+from recollect.ranking.measured import refuse_unmeasured
+from recollect.ranking.parse import Document, override, parse
+from recollect.ranking.profile import Profile
+from recollect.ranking.profiles import built_in
+
+DECAYING = ("salience", "salience-hybrid")
+"""The built-in profiles whose `rarity` is the usage decay of seed 004."""
+
+
+def profile(source: str | Path, overrides: Document | None = None) -> Profile:
+    """The built-in profile of that name, or the one in that TOML file, with `overrides` applied."""
+    named = limits.a_path("profile", source)
+    found = profile_file(Path(named)) if named.endswith(".toml") else built_in(named)
+    return found if overrides is None else override(found, overrides)
+
+
+def configured_profile(settings: Settings, source: str | Path, overrides: Document | None = None) -> Profile:
+    """The same with the usage decay of the settings, where it is a built-in one that has it, under `overrides`."""
+    found = profile(source)
+    if limits.a_path("profile", source) in DECAYING:
+        found = override(found, {"factors": {"rarity": _rarity(settings.usage_decay)}})
+    return found if overrides is None else override(found, overrides)
+
+
+def _rarity(decay: UsageDecay) -> Document | None:
+    return {"rate": decay.decay_factor} if decay.enabled else None
+
+
+def profile_file(path: Path) -> Profile:
+    """The profile in a TOML file, named like the file."""
+    if path.suffix != ".toml":
+        raise InvalidInput(f"the profile file {str(path)!r} does not end in .toml; rename it")
+    try:
+        text = text_of(path)
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no profile file {str(path)!r}") from error
+    except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
+        raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
+    return parse(text, name=path.stem)
+
+
+def checked_profile_file(path: Path) -> Profile:
+    """The profile in a TOML file; refused if its numbers are not those that the report beside it tells of."""
+    found = profile_file(path)
+    refuse_unmeasured(found, None if found.report is None else _report(path, found.report))
+    return found
+
+
+def _report(path: Path, name: str) -> str:
+    try:
+        return text_of(path.with_name(name))
+    except FileNotFoundError as error:
+        remedy = "put it there, or take its line `report` out and give it a name of its own"
+        raise ProfileError(f"profile {path.stem!r}: its report {name!r} is not beside it; {remedy}") from error
+    except (OSError, ValueError) as error:
+        raise ProfileError(f"profile {path.stem!r}: its report {name!r} cannot be read: {error}") from error

@@ -1,0 +1,156 @@
+"""Sources: from where settings are read, and which one wins."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from recollect.config import file
+from recollect.config.options import OPTIONS, PREFIX, built, stated
+from recollect.config.origin import Default, Flag, Given, InEnvironment, Origin
+from recollect.config.values import Settings
+from recollect.errors import FieldError, remedy, show
+
+FLAG = "--setting"
+"""The option of the command line that sets anything."""
+
+OTHERS = (file.VARIABLE, f"{PREFIX}DB")
+"""The variables of ours that are no settings."""
+
+_Layer = Mapping[str, tuple[Any, Origin]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is read beside the environment: a file, if not that of the environment, and what is said for this run.
+
+    `users` has the file of whoever runs this read, where no other is named.
+    """
+
+    named: Path | None = None
+    users: bool = False
+    flags: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path | None:
+        """The file that is read."""
+        return self.named or file.named_file() or (file.users_file() if self.users else None)
+
+
+_USED: ContextVar[Sources] = ContextVar("recollect_sources", default=Sources())  # noqa: B039  # it is frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings, and where each of them comes from, by its path."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+
+    def value(self, path: str) -> Any:
+        """What the setting of that path is."""
+        option = OPTIONS[path]
+        return getattr(self.settings if option.section is None else getattr(self.settings, option.section), option.name)
+
+
+@contextmanager
+def using(sources: Sources) -> Iterator[None]:
+    """Have settings read from these sources meanwhile, as the command line does for whatever it runs."""
+    before = _USED.set(sources)
+    try:
+        yield
+    finally:
+        _USED.reset(before)
+
+
+def settings(given: Settings | Mapping[str, Any] | None = None) -> Settings:
+    """The settings: those given, else those of the environment, else those of the file, else the defaults."""
+    return given if isinstance(given, Settings) else configuration(given).settings
+
+
+def configuration(given: Mapping[str, Any] | None = None) -> Configuration:
+    """The settings and their origins: those given, else flags, the environment, the file, the defaults."""
+    if given is not None and not isinstance(given, Mapping):
+        raise FieldError(f"{show(given)} is neither recollect.Settings nor a mapping with some", field="settings")
+    used = _USED.get()
+    path = used.file
+    layers = [{} if path is None else file.read_file(path), _environment(), _flags(used.flags), _given(given or {})]
+    return _resolved(layers)
+
+
+def of_file(path: Path) -> Configuration:
+    """What a file comes to by itself, whatever else is said elsewhere."""
+    return _resolved([file.read_file(path)])
+
+
+def unheard() -> list[str]:
+    """Variables of the environment that look like settings of ours and are none, each with what was meant."""
+    ours = [*(option.variable for option in OPTIONS.values()), *OTHERS]
+    known = [name.removeprefix(PREFIX) for name in ours]
+    odd = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in ours)
+    near = {name: get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.7) for name in odd}
+    meant = {name: f"; did you mean {PREFIX}{found[0]}?" if found else "" for name, found in near.items()}
+    return [f"{name} sets nothing{meant[name]}" for name in odd]
+
+
+def _resolved(layers: Iterable[_Layer]) -> Configuration:
+    """One layer over the other; what cannot be is refused also where a later layer has another value for it."""
+    values: dict[str, Any] = {}
+    origins: dict[str, Origin] = dict.fromkeys(OPTIONS, Default())
+    made = built(values)
+    for layer in layers:
+        values |= {path: value for path, (value, _) in layer.items()}
+        origins |= {path: origin for path, (_, origin) in layer.items()}
+        try:
+            made = built(values)
+        except FieldError as error:
+            raise _told(error, _blamed(error.field or "", layer)) from error
+    return Configuration(made, origins)
+
+
+def _blamed(field: str, layer: _Layer) -> Origin:
+    """Where in the layer the field is, or else the first of its section."""
+    inside = (origin for path, (_, origin) in layer.items() if path.startswith(f"{field}."))
+    return layer[field][1] if field in layer else next(inside, Default())
+
+
+def _told(error: FieldError, origin: Origin) -> FieldError:
+    """The error, with where the value comes from unless whoever called gave it."""
+    if isinstance(origin, Default | Given):
+        return error
+    return FieldError(f"{error.problem}; it comes from {origin}", field=error.field)
+
+
+def _environment() -> _Layer:
+    said = {path: os.environ.get(option.variable) for path, option in OPTIONS.items()}
+    return {path: _read(path, text, InEnvironment(OPTIONS[path].variable)) for path, text in said.items() if text}
+
+
+def _flags(flags: Iterable[str]) -> _Layer:
+    found: dict[str, tuple[Any, Origin]] = {}
+    for flag in flags:
+        path, separator, text = flag.partition("=")
+        if not separator:
+            raise FieldError(f"{show(flag)} has no NAME=VALUE, such as novelty.threshold=0.9", field=FLAG)
+        if path not in OPTIONS:
+            raise FieldError(f"there is no such setting; {remedy(path, OPTIONS)}", field=path)
+        if OPTIONS[path].secret:
+            what = f"everyone sees what is typed there; set {OPTIONS[path].variable} in the environment"
+            raise FieldError(f"is a secret, and no value for {FLAG}: {what}", field=path)
+        found[path] = _read(path, text, Flag(FLAG))
+    return found
+
+
+def _given(given: Mapping[str, Any]) -> _Layer:
+    return {path: (value, Given()) for path, value in stated(given).items()}
+
+
+def _read(path: str, text: str, origin: Origin) -> tuple[Any, Origin]:
+    try:
+        return OPTIONS[path].read(text), origin
+    except FieldError as error:
+        raise _told(error, origin) from error

@@ -1,0 +1,155 @@
+"""Settings: everything that a store is opened with, each section checked by itself."""
+
+from dataclasses import dataclass, field, fields
+from typing import Literal, get_args
+
+from recollect.admission.policy import (
+    ConfidencePolicy,
+    DuplicatesPolicy,
+    ImportancePolicy,
+    KindPolicy,
+    NoveltyPolicy,
+    Policy,
+    QuarantinePolicy,
+    SecretsPolicy,
+    TruthPolicy,
+)
+from recollect.admission.salience import SaliencePolicy
+from recollect.errors import FieldError, remedy, show
+from recollect.model import limits
+
+LONGEST_WAIT = 86_400.0
+"""How many seconds anything is waited for at most: a day."""
+
+MOST_EXTRACTED = 10
+"""How many memories one extraction makes at most."""
+
+MOST_ATTEMPTS = 100
+
+Extractor = Literal["phrases", "llm"]
+
+
+def _a_name(field: str, value: str | None) -> None:
+    if value is not None:
+        limits.a_text(field, value)
+
+
+def _a_secret(field: str, value: str | None) -> None:
+    """Refuse what is no text, without a word of what it is."""
+    if value is not None and not isinstance(value, str):
+        raise FieldError(f"{type(value).__name__} is no text", field=field)
+
+
+def _a_wait(field: str, value: float) -> None:
+    if not 0.0 < limits.a_number(field, value) <= LONGEST_WAIT:
+        raise FieldError(f"{show(value)} is no number of seconds up to a day", field=field)
+
+
+def _within(field: str, value: int, most: int) -> None:
+    if not 1 <= limits.a_count(field, value) <= most:
+        raise FieldError(f"{show(value)} is not within 1..{most}", field=field)
+
+
+def _needed(name: str, example: str) -> str:
+    variable = f"RECOLLECT_EXTRACTION_{name.upper()}"
+    return f"is not set, and the extractor 'llm' needs it; write {example} there, or into {variable}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDecay:
+    """How much less a memory counts for each time it was served, in the profiles of seed 004."""
+
+    enabled: bool = True
+    decay_factor: float = 0.15
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        if limits.a_number("decay_factor", self.decay_factor) <= 0.0:
+            problem = f"{show(self.decay_factor)} is not above 0; enabled = false takes the decay out"
+            raise FieldError(problem, field="decay_factor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionSettings:
+    """Who makes memories of a conversation, how many of them, and how a model behind an address is asked.
+
+    Prices are for a million tokens. The key is in no repr.
+    """
+
+    extractor: Extractor = "phrases"
+    address: str | None = None
+    model: str | None = None
+    key: str | None = field(default=None, repr=False)
+    most: int = MOST_EXTRACTED
+    timeout: float = 60.0
+    attempts: int = 4
+    price_prompt: float | None = None
+    price_completion: float | None = None
+
+    def __post_init__(self) -> None:
+        known = get_args(Extractor)
+        if self.extractor not in known:
+            problem = f"{show(self.extractor)} is no extractor; {remedy(str(self.extractor), known)}"
+            raise FieldError(problem, field="extractor")
+        for name in ("address", "model"):
+            _a_name(name, getattr(self, name))
+        _a_secret("key", self.key)
+        _within("most", self.most, MOST_EXTRACTED)
+        _a_wait("timeout", self.timeout)
+        _within("attempts", self.attempts, MOST_ATTEMPTS)
+        for name in ("price_prompt", "price_completion"):
+            price = getattr(self, name)
+            if price is not None and limits.a_number(name, price) < 0.0:
+                raise FieldError(f"{show(price)} is no price; give one of at least 0", field=name)
+
+    def endpoint(self) -> tuple[str, str]:
+        """The address and the model to ask; refused if either is not set."""
+        if self.address is None:
+            raise FieldError(_needed("address", "https://host/v1"), field="extraction.address")
+        if self.model is None:
+            raise FieldError(_needed("model", "the name that the server knows it by"), field="extraction.model")
+        return self.address, self.model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a store is opened with: which embedder, how long to wait, how much to keep in memory, and every policy.
+
+    What is not given here has its default. `settings` reads what is not given to it from a file and the environment.
+    """
+
+    embedder: str | None = None
+    embedder_key: str | None = field(default=None, repr=False)
+    busy_timeout: float = limits.BUSY_TIMEOUT
+    cache_bytes: int = limits.CACHE_BYTES
+    salience: SaliencePolicy = SaliencePolicy()
+    usage_decay: UsageDecay = UsageDecay()
+    novelty: NoveltyPolicy = NoveltyPolicy()
+    duplicates: DuplicatesPolicy = DuplicatesPolicy()
+    truth: TruthPolicy = TruthPolicy()
+    secrets: SecretsPolicy = SecretsPolicy()
+    quarantine: QuarantinePolicy = QuarantinePolicy()
+    kind: KindPolicy = KindPolicy()
+    importance: ImportancePolicy = ImportancePolicy()
+    confidence: ConfidencePolicy = ConfidencePolicy()
+    extraction: ExtractionSettings = ExtractionSettings()
+
+    def __post_init__(self) -> None:
+        _a_name("embedder", self.embedder)
+        _a_secret("embedder_key", self.embedder_key)
+        _a_wait("busy_timeout", self.busy_timeout)
+        limits.a_count("cache_bytes", self.cache_bytes)
+        for one in fields(self):
+            given, wanted = getattr(self, one.name), type(one.default)
+            if one.name in SECTIONS and not isinstance(given, wanted):
+                what = f"is no {wanted.__name__}; to say some of a section, give `open` a mapping"
+                raise FieldError(f"{show(given)} {what}", field=one.name)
+
+    @property
+    def policy(self) -> Policy:
+        """What admission goes by."""
+        return Policy(**{one.name: getattr(self, one.name) for one in fields(Policy)})
+
+
+SECTIONS = tuple(one.name for one in fields(Settings) if hasattr(type(one.default), "__dataclass_fields__"))
+"""The settings that are tables of their own in a file."""
