@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from recollect.errors import FieldError, ScopeError, remedy, show
 from recollect.model import limits
-from recollect.model.candidate import COUNTS, LABELS, MOMENTS, SHARES, Candidate
+from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, Memory, MemoryId, named
 from recollect.model.scope import Scope, a_scope
 
@@ -133,7 +133,7 @@ FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
     "kind": _kind,
     "similarity": limits.a_cosine,
     "days_off": limits.a_distance,
-    **dict.fromkeys(LABELS, limits.an_id),
+    **dict.fromkeys((*LABELS, LINK), limits.an_id),
     **dict.fromkeys(SHARES, limits.a_share),
     **dict.fromkeys(COUNTS, limits.a_count),
     **dict.fromkeys(MOMENTS, read_moment),

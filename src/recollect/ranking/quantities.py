@@ -12,6 +12,9 @@ from recollect.ranking.fusion import Fusion
 
 DAY = timedelta(days=1)
 
+LONGEST_PATH = 120
+"""How many characters of the names that link a memory are shown."""
+
 
 class Clock(StrEnum):
     """From which date a memory's age is counted."""
@@ -61,10 +64,10 @@ class Stated:
         value = self(candidate, at)
         if value is None:
             return None
-        return f"{value:g} counts as 0" if value < 0.0 else _in_words(self.field, value, candidate.speaker)
+        return f"{value:g} counts as 0" if value < 0.0 else _in_words(self.field, value, candidate)
 
 
-def _in_words(field: str, value: float, speaker: str | None) -> str | None:
+def _in_words(field: str, value: float, candidate: Candidate) -> str | None:
     """What a number stands for, where that is not its name."""
     match field:
         case "days_off":
@@ -72,9 +75,11 @@ def _in_words(field: str, value: float, speaker: str | None) -> str | None:
             return f"counts as {days} off the time that is named" if value > 0.0 else "of the time that is named"
         case "words":
             return counted(int(value), "telling word")
-        case "addressed" if speaker is not None and value in {0.0, 1.0}:
+        case "addressed" if candidate.speaker is not None and value in {0.0, 1.0}:
             who = "whom the question is about" if value == 1.0 else "while the question is about others"
-            return f"said by {shortened(speaker)}, {who}"
+            return f"said by {shortened(candidate.speaker)}, {who}"
+        case "linked" if candidate.link is not None:
+            return f"by {shortened(candidate.link, LONGEST_PATH)}"
         case _:
             return None
 

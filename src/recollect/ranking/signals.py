@@ -162,6 +162,13 @@ class Setting(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Linked(_Plain):
+    """How firmly names link the memory to the question: 1 for one that only this memory mentions."""
+
+    name: ClassVar[str] = "linked"
+
+
+@dataclass(frozen=True, slots=True)
 class Dated:
     """How near the memory is to a day that the question names; what was said before that day is twice as far."""
 
@@ -281,7 +288,9 @@ class KindPriority:
         return Clamp()
 
 
-EVIDENCE = frozenset({Relevance.name, Similarity.name, Lexical.name, Addressed.name, Dated.name, Setting.name})
+EVIDENCE = frozenset(
+    {Relevance.name, Similarity.name, Lexical.name, Addressed.name, Dated.name, Setting.name, Linked.name}
+)
 """The signals that only a question can feed."""
 
 _SIGNALS: tuple[type[Signal], ...] = (
@@ -292,6 +301,7 @@ _SIGNALS: tuple[type[Signal], ...] = (
     Importance,
     KindPriority,
     Lexical,
+    Linked,
     Rarity,
     Recency,
     Relevance,

@@ -19,7 +19,7 @@ from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.quantities import Age, Priority
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Addressed, Signal, read
+from recollect.ranking.signals import Addressed, Linked, Signal, read
 
 NEAR = 16
 """How many quantities are tried for one that is enough, from the one that should be."""
@@ -298,6 +298,8 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
         return signal.to_rise
     if isinstance(signal, Addressed):
         return "if the question named who said it"
+    if isinstance(signal, Linked):
+        return "if rarer names linked it to the question"
     if isinstance(signal.quantity, Priority):
         kinds = [kind.value for kind, worth in signal.quantity.priorities.items() if worth >= value]
         return f"as {' or '.join([*kinds, *['any other kind'] * (signal.quantity.otherwise >= value)])}"

@@ -81,6 +81,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "revisions": counts,
     "words": counts,
     "setting": shares,
+    "linked": shares,
+    "link": st.sampled_from(["ana souza", "ana souza → access bank"]),
     "scope": st.sampled_from([Scope.parse("one"), Scope.parse("two")]),
     "session": st.sampled_from(["a", "b"]),
     "speaker": st.sampled_from(["Ana", "Ben"]),
@@ -128,6 +130,8 @@ def _varied(id: str, chance: Random) -> Candidate:
         "session": chance.choice("abcd"),
         "speaker": chance.choice(["Ana", "Ben"]),
         "setting": share(),
+        "linked": chance.choice([0.0, share()]),
+        "link": chance.choice(["ana souza", "ana souza → access bank"]),
         "vector": (math.cos(angle), math.sin(angle), 0.1),
     }
     known = {name: value for name, value in fields.items() if chance.random() < 0.85}

@@ -115,6 +115,10 @@ def default(c: Candidate, _: datetime) -> float:
     return asked + worth
 
 
+def graph(c: Candidate, at: datetime) -> float:
+    return 0.95 * default(c, at) + 0.05 * known(c.linked, 0.0)
+
+
 FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
     "five-signal": five_signal,
     "three-signal": three_signal,
@@ -128,6 +132,7 @@ FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
     "salience": salience,
     "salience-hybrid": salience_hybrid,
     "default": default,  # without its set signals: for a candidate alone, no thread and no newer twin is assumed
+    "graph": graph,
 }
 
 
@@ -162,8 +167,18 @@ def test_the_set_signals_of_default_have_these_options() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
-def test_only_default_hears_memories_as_turns(name: str) -> None:
-    assert built_in(name).hearing is (Hearing.TURNS if name == "default" else Hearing.ALONE)
+def test_only_our_own_hear_memories_as_turns(name: str) -> None:
+    assert built_in(name).hearing is (Hearing.TURNS if name in ("default", "graph") else Hearing.ALONE)
+
+
+def test_graph_is_default_with_a_twentieth_for_the_names_that_link() -> None:
+    ours, graph = describe(DEFAULT), describe(built_in("graph"))
+    linked = graph["terms"].pop("linked")
+    assert (linked["weight"], linked["missing"]) == (0.05, 0.0)
+    for name, term in ours["terms"].items():
+        assert graph["terms"][name] == {**term, "weight": pytest.approx(0.95 * term["weight"], abs=1e-12)}
+    for key in ("factors", "gates", "question", "hearing"):
+        assert graph[key] == ours[key]
 
 
 @pytest.mark.parametrize(
@@ -177,6 +192,7 @@ def test_only_default_hears_memories_as_turns(name: str) -> None:
         ("salience", Question.NEEDED, 0.0, None, {}),
         ("salience-hybrid", Question.NEEDED, 0.0, None, {}),
         ("default", Question.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
+        ("graph", Question.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
     ],
 )
 def test_limits_and_gates_are_those_of_the_source(
@@ -195,6 +211,7 @@ VERSIONS = {
     "assistant-support": ("1", "630c002d9620"),
     "default": ("3", "06ba713e9066"),
     "five-signal": ("1", "d83fad656dfa"),
+    "graph": ("1", "b9ed8794339a"),
     "salience": ("1", "ca8ada95f68c"),
     "salience-hybrid": ("1", "ebaaad493bdc"),
     "search": ("1", "992e59475e6d"),
@@ -273,7 +290,9 @@ def test_search_and_session_name_the_same_signals_and_declare_the_absent_one_wit
     assert all(term.signal == shared[term.signal.name] for term in other.terms)
 
 
-@pytest.mark.parametrize("name", ["default", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))])
+@pytest.mark.parametrize(
+    "name", ["default", "graph", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))]
+)
 def test_factors_of_our_own_profiles_never_take_more_than_half(name: str) -> None:
     assert math.prod(factor.floor for factor in built_in(name).factors) >= 0.5
 

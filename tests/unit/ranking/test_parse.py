@@ -203,7 +203,7 @@ def test_silence_that_is_not_allowed_is_described_by_saying_nothing() -> None:
 
 def test_the_built_in_profiles_are_these() -> None:
     seeds = {"five-signal", "three-signal", "assistant", "search", "session", "salience"}
-    ours = {"default", "salience-hybrid"}
+    ours = {"default", "graph", "salience-hybrid"}
     presets = {f"assistant-{use}" for use in ("support", "knowledge", "news", "companion")}
     assert set(BUILT_IN) == seeds | ours | presets
     assert list(BUILT_IN) == sorted(BUILT_IN)

@@ -22,6 +22,7 @@ from recollect.ranking.signals import (
     Dated,
     Frequency,
     KindPriority,
+    Linked,
     Rarity,
     Recency,
     Relevance,
@@ -76,6 +77,7 @@ def test_every_signal_is_silent_about_a_candidate_of_which_nothing_is_known(name
             "lexical",
             "addressed",
             "setting",
+            "linked",
         )
     ],
 )
@@ -238,6 +240,11 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
         "said by Ana, whom the question is about",
     ]
     assert Addressed().quantity.remark(a_candidate(addressed=1.0), NOW) is None
+    assert Linked().quantity.remark(a_candidate(linked=0.4, link="ana souza"), NOW) == "by ana souza"
+    through = "ana souza → access bank"
+    assert Linked().quantity.remark(a_candidate(linked=0.2, link=through), NOW) == f"by {through}"
+    assert Linked().quantity.remark(a_candidate(linked=0.4), NOW) is None
+    assert Linked().quantity.remark(a_candidate(link="ana souza"), NOW) is None
     assert isinstance(rule, Fused)
     assert rule.remark(a_candidate(similarity=0.5), NOW) == "no lexical evidence: counts as 0"
     assert rule.remark(a_candidate(), NOW) == "no similarity or lexical evidence: counts as 0"
@@ -261,6 +268,7 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
         (Substance(), ("words",)),
         (Addressed(), ("addressed",)),
         (Setting(), ("setting",)),
+        (Linked(), ("linked",)),
         (Recency(Clock.CURRENT, DAY), ("valid_from", "created_at", "updated_at")),
         (KindPriority(), ("kind",)),
     ],
@@ -279,5 +287,5 @@ def test_options_left_out_are_these() -> None:
 
 
 def test_what_only_a_question_can_feed_is_evidence() -> None:
-    assert {"relevance", "similarity", "lexical", "addressed", "dated", "setting"} == EVIDENCE
+    assert {"relevance", "similarity", "lexical", "addressed", "dated", "setting", "linked"} == EVIDENCE
     assert set(SIGNALS) > EVIDENCE
