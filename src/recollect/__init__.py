@@ -33,10 +33,24 @@ from recollect.errors import (
 )
 from recollect.model.candidate import Candidate
 from recollect.model.draft import Draft
-from recollect.model.memory import Kind, Memory, Provenance, Status
+from recollect.model.memory import Kind, Memory, Status
 from recollect.model.scope import Scope
+from recollect.model.trust import Provenance, Trust
 from recollect.model.usage import Usage
-from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated
+from recollect.model.verdict import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Receipt,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+)
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
@@ -81,6 +95,7 @@ __all__ = [
     "Memory",
     "MemoryScorer",
     "NotFound",
+    "Outdated",
     "Outranked",
     "Profile",
     "ProfileError",
@@ -88,10 +103,13 @@ __all__ = [
     "Provenance",
     "ProviderBusy",
     "ProviderError",
+    "Quarantined",
     "Ranked",
     "Ranking",
+    "Reactivated",
     "Receipt",
     "RecollectError",
+    "Refused",
     "Reinforced",
     "SchemaMismatch",
     "SchemesDiffer",
@@ -105,7 +123,10 @@ __all__ = [
     "Status",
     "StoreBusy",
     "StoreError",
+    "Superseded",
+    "Trust",
     "Unchanged",
+    "Unindexed",
     "Unpacked",
     "Updated",
     "Usage",

@@ -14,7 +14,7 @@ RecollectError                      retryable = False
 ├── StoreError                      the store failed; the driver's error is the cause
 │   ├── StoreBusy                   others are writing; try again (retryable)
 │   └── SchemaMismatch              the file is older or newer than this program, or is none of ours
-└── ProviderError                   an embedder failed
+└── ProviderError                   an embedder or a language model failed
     └── ProviderBusy                try again (retryable)
 """
 
@@ -121,10 +121,10 @@ class SchemaMismatch(StoreError):
 
 
 class ProviderError(RecollectError):
-    """An embedder failed."""
+    """An embedder or a language model failed."""
 
 
 class ProviderBusy(ProviderError):
-    """An embedder is not to be had now; the same call may succeed in a moment."""
+    """An embedder or a language model is not to be had now; the same call may succeed in a moment."""
 
     retryable: ClassVar[bool] = True

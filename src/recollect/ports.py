@@ -1,13 +1,15 @@
 """What recollect needs from outside: protocols, and no code."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from recollect.model.archive import Imported, Inventory, Item
+from recollect.model.conversation import Said
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage, Search
+from recollect.model.extraction import Extraction
 from recollect.model.kept import Kept
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.reembedding import Batch, Content, Removal
@@ -41,6 +43,22 @@ class Embedder(Protocol):
         ...
 
 
+class Extractor(Protocol):
+    """Understands from a conversation what is worth remembering."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether what it gives is in the words of the conversation, so that no model stands between."""
+        ...
+
+    def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
+        """At most so many memories to be, each with words that occur in the turn it names."""
+        ...
+
+
 @runtime_checkable
 class Forgetful(Protocol):
     """Keeps something of what it was given, and can let go of it."""
@@ -71,11 +89,30 @@ class Writing(Protocol):
         """The scope's own memory of that id, whatever its status."""
         ...
 
-    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
-        """The scope's active memory that says the same, word for word, and not about another topic.
+    def sayings(self, memory: Memory) -> list[Memory]:
+        """The memories of its scope that say the same, word for word or in other words, whatever their standing, and
+        not about another topic; the active ones first, then those of its own topic, then those that came first.
 
-        Without a topic, one of any topic does if there is none without; of several, the one that came first.
+        At most `limits.MOST_KNOWN` of them.
         """
+        ...
+
+    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
+        """The scope's memories of that subject, active or superseded, that have not ended by the moment; the active
+        ones first, each in the order in which they began, at most `limits.MOST_KNOWN`.
+        """
+        ...
+
+    def standing_since(self, id: MemoryId) -> datetime | None:
+        """When the memory came to have the status it has, by the store's own clock."""
+        ...
+
+    def direction(self, id: MemoryId) -> "Vector | None":
+        """The direction of what the memory says now."""
+        ...
+
+    def echoed(self, id: MemoryId, at: datetime) -> bool:
+        """Whether an echo of the memory is known of just that moment."""
         ...
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
@@ -107,6 +144,14 @@ class Writing(Protocol):
 
     def trace(self, trace: Trace) -> None:
         """Keep what a context was made of."""
+        ...
+
+    def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
+        """The scope's own memories of which that commit wrote a version, in the order of ids."""
+        ...
+
+    def before(self, scope: Scope, id: MemoryId, commit: int) -> "tuple[Memory, Vector | None] | None":
+        """The scope's own memory as it stood before that commit, with its direction; `None` if it was not there."""
         ...
 
     def lineage(self, scope: Scope) -> list[Lineage]:
@@ -148,6 +193,10 @@ class Store(Protocol):
 
     def speakers(self, probe: "Probe") -> frozenset[str]:
         """Everyone who said something that may be recalled for the probe; what it asks about makes no difference."""
+        ...
+
+    def mentions(self, probe: "Probe") -> Mapping[MemoryId, Sequence[str]]:
+        """Every memory that may be recalled for the probe with the names that it mentions, sorted."""
         ...
 
     def gather(self, probe: "Probe") -> "Found":

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -15,12 +16,14 @@ from recollect.engine import reembed
 from recollect.engine.engine import Engine
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
+from recollect.extraction.extractor import PhraseExtractor
 from recollect.model import limits
 from recollect.model.encoder import Encoder
+from recollect.model.extraction import Prices
 from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
 from recollect.packing.tokens import Estimate
-from recollect.ports import Embedder, Store
+from recollect.ports import Embedder, Extractor, Store
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ def open(
     for module in _RECALLING:
         import_module(module)
     chosen = config.settings(settings)
-    ranked = profile if isinstance(profile, Profile) else config.profile(profile)
+    ranked = profile if isinstance(profile, Profile) else config.configured_profile(chosen, profile)
     path = limits.a_path("target", target)
     refuse_address(path)
     now = _now if clock is None else _checked(clock)
@@ -73,10 +76,37 @@ def open(
             clock=now,
             new_id=id_maker(),
             new_marker=new_marker,
-            profile_named=config.profile,
+            profile_named=partial(config.configured_profile, chosen),
             default_profile=ranked,
             count=Estimate(),
+            policy=chosen.policy,
+            extractor=_extractor(chosen),
+            most_extracted=chosen.extraction.most,
         )
+    )
+
+
+def _extractor(settings: Settings) -> Extractor:
+    """The extractor that is configured; a model behind an address is not asked before there is a conversation."""
+    wanted = settings.extraction
+    if wanted.extractor == "phrases":
+        return PhraseExtractor(importance=settings.importance, confidence=settings.confidence)
+    from recollect.providers.endpoint import Patience
+    from recollect.providers.extractor import ChatExtractor
+
+    address, model = wanted.endpoint()
+    prices = None
+    if wanted.price_prompt is not None and wanted.price_completion is not None:
+        prices = Prices(prompt=wanted.price_prompt, completion=wanted.price_completion)
+    return ChatExtractor(
+        address,
+        model,
+        confidence=settings.confidence,
+        importance=settings.importance,
+        prices=prices,
+        key=wanted.key,
+        timeout=timedelta(seconds=wanted.timeout),
+        patience=Patience(attempts=wanted.attempts),
     )
 
 

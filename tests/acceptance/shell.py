@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from recollect.cli.main import cli
 
-ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing"}
-"""What every call has: the embedder that is there at once."""
+ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
+"""What every call has: the embedder that is there at once, and no file of whoever runs the tests."""
 
 Answers = Mapping[str, Callable[[], str]]
 """What is typed when a question is seen."""

@@ -34,6 +34,7 @@ def test_a_memory_keeps_all_that_was_said_of_it(shell: Shell) -> None:
         "--valid-from": "2025-06-01T00:00:00Z",
         "--valid-until": "2100-01-01T00:00:00Z",
         "--provenance": "direct_user",
+        "--subject": "ana: seat",
         "--source": "mail-7",
         "--metadata": '{"colour": "blue"}',
         "--key": "k1",
@@ -68,6 +69,10 @@ def test_a_memory_keeps_all_that_was_said_of_it(shell: Shell) -> None:
         "valid_from": "2025-06-01T00:00:00+00:00",
         "valid_until": "2100-01-01T00:00:00+00:00",
         "provenance": "direct_user",
+        "trust": "external",  # as nobody sees what it is derived from
+        "subject": "ana: seat",
+        "indexed": True,
+        "remark": None,
         "source": "mail-7",
         "derived_from": ["m1"],
         "evidence": ["I like windows"],
@@ -82,7 +87,7 @@ def test_the_id_alone_is_data_and_what_became_of_it_is_talk(shell: Shell) -> Non
     first = shell("remember", SEAT, *ANA)
     again = shell("remember", SEAT, *ANA)
     assert first.stdout == again.stdout
-    nothing_new = "nothing new: it says so already, or something newer; counted as said again\n"
+    nothing_new = "nothing new (the same words); counted as said again\n"
     assert (first.stderr, again.stderr) == ("created\n", nothing_new)
 
 
@@ -117,7 +122,7 @@ def test_a_topic_keeps_its_kind_until_another_is_given(shell: Shell) -> None:
     ]
     assert kinds == ["preference", "preference", "fact"]
     late = shell("remember", "all seats", *topic, "--at", "2025-01-01T00Z")
-    assert "it says so already, or something newer" in late.stderr
+    assert "its topic has a text that was observed later" in late.stderr
     assert shell.json("remember", "something else", *ANA)["memory"]["kind"] == "observation"
 
 

@@ -59,12 +59,23 @@ class Door:
         self.folder = folder
         id = self.engine.remember("a seat by the window", scope=ANA, key="seat").id
         context = self.engine.recall("which seat?", scope=ANA).id
-        asked: dict[str, Any] = {"scope": ANA, "profile": None, "as_of": None, "known_at": None, "kinds": None}
+        asked: dict[str, Any] = {
+            "scope": ANA,
+            "profile": None,
+            "as_of": None,
+            "known_at": None,
+            "past": False,
+            "kinds": None,
+        }
         one: dict[str, Any] = {"id": id, "scope": ANA}
         revision = dict.fromkeys(inspect.signature(Revision).parameters) | {"text": "a seat"}
         self.ways: Mapping[str, dict[str, Any]] = {
             "remember": self._arguments("remember", text="a seat", scope=ANA),
             "remember_all": {"drafts": [{"text": "a seat"}], "scope": ANA},
+            "extract": self._arguments("extract", turns=["I prefer a seat by the window"], scope=ANA),
+            "extract_soon": self._arguments("extract_soon", turns=["I prefer a seat by the window"], scope=ANA),
+            "entities": {"scope": ANA, "limit": 3},
+            "neighbours": {"name_or_id": id, "scope": ANA, "limit": 3},
             "search": asked | {"query": "seat", "limit": 3, "overrides": None},
             "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
             "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
@@ -94,6 +105,8 @@ class Door:
             came = getattr(self.engine, way)(**self.ways[way] | {argument: value})
             if way == "export":
                 list(came)
+            if way == "extract_soon":
+                came.result()
         self.engine.flush()  # which would tell if anything could not be written that was put off
 
 
@@ -107,7 +120,9 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
             yield found
 
 
-PUBLIC = [name for name in vars(recollect.Engine) if not name.startswith("_")]
+PUBLIC = [
+    name for name, one in vars(recollect.Engine).items() if not name.startswith("_") and not isinstance(one, property)
+]
 WITHOUT_ARGUMENTS = {"close", "embedder", "flush"}
 
 

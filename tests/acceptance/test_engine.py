@@ -750,7 +750,7 @@ def test_what_was_observed_before_a_topics_present_text_is_no_news(memory: recol
     newer = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport").id
     before = clock() - timedelta(days=9)
     late = memory.remember("Ana flies from Porto", scope=ANA, topic_key="airport", at=before)
-    assert late.verdict == Reinforced(newer)
+    assert late.verdict == Reinforced(newer, "its topic has a text that was observed later")
     assert found(memory.search("flies", scope=ANA)) == ["Ana flies from Lisbon"]
 
 

@@ -56,7 +56,9 @@ def test_nothing_is_brought_back_or_revised_into_what_another_memory_is(memory: 
     topic = "seat" if taken == "topic" else None
     former = memory.remember(SEAT, scope=ANA, topic_key=topic).id
     memory.forget(former, scope=ANA)
-    present = memory.remember(AISLE if topic else SEAT, scope=ANA, topic_key=topic).id
+    present = memory.remember(AISLE, scope=ANA, topic_key=topic).id
+    if topic is None:
+        memory.revise(present, SEAT, scope=ANA)
     with pytest.raises(recollect.Conflict, match=f"the memory '{present}' "):
         memory.restore(former, scope=ANA)
     other = memory.remember("Ana stands", scope=ANA, topic_key=topic and "stance").id
@@ -145,7 +147,11 @@ def test_a_title_that_was_no_news_is_not_handed_down(titled: recollect.Engine, e
         ],
         scope=ANA,
     )
-    assert (first.verdict, second.verdict, second.memory.title) == (Reinforced(first.id), Updated(2), "Seats")
+    assert (first.verdict, second.verdict, second.memory.title) == (
+        Reinforced(first.id, "its topic has a text that was observed later"),
+        Updated(2),
+        "Seats",
+    )
     assert embedder.asked == ["Stance\nAna stood", f"Stance\n{AISLE}", f"Seats\n{AISLE}"]
     assert nearness(titled) == [1.0]
 

@@ -19,21 +19,29 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evidence": {"model", "errors"},
     "ranking": {"model", "errors"},
     "packing": {"ranking", "model", "errors"},
-    "admission": {"model", "errors"},
+    "admission": {"evidence", "model", "errors"},
+    "extraction": {"admission", "model", "errors"},
+    "importers": {"model", "errors"},
     "lifecycle": {"ranking", "model", "errors"},
     "render": {"packing", "ranking", "model"},
     "ports": {"model", "errors"},
     "stores": {"ports", "evidence", "model", "errors", "files", "heirs"},
     "providers": {"ports", "model", "errors", "heirs"},
-    "engine": {"ports", "packing", "ranking", "admission", "lifecycle", "evidence", "model", "errors", "heirs"},
+    "engine": {
+        *("ports", "packing", "ranking", "admission", "extraction", "lifecycle", "evidence", "model"),
+        *("errors", "heirs"),
+    },
     "dice": {"heirs"},
-    "config": {"ranking", "model", "errors"},
-    "wiring": {"config", "dice", "engine", "providers", "stores", "ports", "packing", "ranking", "model", "errors"},
-    "evaluation": {"engine", "render", "packing", "ranking", "model", "errors"},
+    "config": {"ranking", "admission", "model", "errors"},
+    "wiring": {
+        *("config", "dice", "engine", "providers", "stores", "ports", "packing", "ranking", "extraction", "model"),
+        "errors",
+    },
+    "evaluation": {"engine", "render", "packing", "ranking", "evidence", "ports", "model", "errors"},
     "diagnosis": {"wiring", "config", "engine", "providers", "stores", "model", "errors", "version"},
     "cli": {
         *("diagnosis", "evaluation", "wiring", "config", "engine", "render", "packing", "ranking", "model"),
-        *("errors", "files", "version"),
+        *("admission", "importers", "errors", "files", "version"),
     },
     "__main__": {"cli"},
     "dialects": {"admission", "lifecycle", "ranking", "model", "errors"},
@@ -42,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 ROOT_LAYER = "recollect"
 """The package root gathers the public names, so it may import every layer, and no layer imports it."""
 
-HEAVY = {"apsw", "numpy", "onnx", "onnxruntime", "pydantic", "tokenizers"}
+HEAVY = {"apsw", "asyncio", "numpy", "onnx", "onnxruntime", "pydantic", "tokenizers"}
 """What a user who does not need it should not wait for."""
 
 

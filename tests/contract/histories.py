@@ -31,7 +31,7 @@ IDS = [f"m{number:02}" for number in range(16)]
 HOMES = dict(zip(IDS, [ANA, TEAM, ANA, TEAM, BELOW, ANA, TEAM, *STRANGERS] * 2, strict=False))
 """The scope that an id belongs to."""
 
-WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "ana"]
+WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "ana", "Rio", "Ana Souza", "parse_line"]
 PARTS: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1.01, 0], [-1, 0, 0.1], [0.3, 0.5, 0.8]]
 WAYS = [direction(parts) for parts in PARTS]
 """Few directions, so that some are equal, and some nearly so."""
@@ -71,6 +71,7 @@ class Look:
     present: bool
     known: timedelta | None
     terms: tuple[str, ...]
+    names: tuple[str, ...]
     ways: tuple[int, ...]
     in_turns: bool
 
@@ -82,6 +83,7 @@ class Look:
             present=self.present,
             known_at=None if self.known is None else clock.now + self.known,
             terms=self.terms,
+            names=self.names,
             vectors=np.array([WAYS[way] for way in self.ways]) if self.ways else None,
             in_turns=self.in_turns,
             encoder=ENCODER if self.ways else None,
@@ -208,6 +210,7 @@ actions = st.one_of(
 )
 steps = st.just(timedelta(0)) | days
 writes = st.builds(Write, steps, st.lists(actions, min_size=1, max_size=4).map(tuple), st.booleans())
+NAMES = ("ana", "souza", "ana souza", "rio", "ben", "parse_line", "unheard")
 questions = st.sampled_from([(), ("deploy",), ("friday", "deploy"), ("ana", "部署", "unheard"), ("unheard",)])
 looks = st.builds(
     Look,
@@ -216,6 +219,7 @@ looks = st.builds(
     present=st.sampled_from([False, False, True]),
     known=st.none() | st.none() | days,
     terms=questions,
+    names=st.just(()) | st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
     ways=st.lists(st.integers(0, len(WAYS) - 1), max_size=2).map(tuple),
     in_turns=st.booleans(),
 )

@@ -1,9 +1,11 @@
 """Judgement: what becomes of a draft, given what its scope already knows."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.model.memory import Memory
+from recollect.admission.policy import Policy
+from recollect.model.memory import Kind, Memory, MemoryId, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,49 +14,257 @@ class Admit:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a memory stands among those of its subject, of which one holds at a time: those that it ends, in the order
+    in which they began, and the one that ends it.
+    """
+
+    ends: tuple[Memory, ...] = ()
+    ended_by: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Revise:
-    """It is the new state of a topic that has a memory."""
+    """It is the new state of a memory: of its topic, or of one that said the same and is `restated`."""
 
     memory: Memory
+    restated: bool = False
+    place: Place = Place()
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """It is known already, word for word."""
+    """It is known already."""
 
     memory: Memory
+    reason: str
 
 
-Judgement = Admit | Revise | Echo
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """It is the new truth about its subject: what held before does so no longer."""
+
+    old: tuple[Memory, ...]
 
 
-def judge(proposed: Memory, *, topic: Memory | None, twin: Memory | None) -> Judgement:
-    """What becomes of what is proposed: its topic comes before its words, and a twin is of no other topic.
+@dataclass(frozen=True, slots=True)
+class Precede:
+    """It holds until the memory of its subject that follows it; what held when it began did so only until then."""
 
-    What was observed before a topic's present text is no news to it. The same words again are an echo, unless they
-    come with something that the memory does not have yet, or after the time for which it held: then it holds again.
+    newer: Memory
+    old: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reactivate:
+    """It was put away, and was said again since; what took its place holds no longer."""
+
+    memory: Memory
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """It was put away after this was said, and stays so."""
+
+    memory: Memory
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Isolate:
+    """It is kept where nobody is told of it, until an operator says otherwise."""
+
+    reason: str
+    other: Memory | None = None
+
+
+Judgement = Admit | Revise | Echo | Supersede | Precede | Reactivate | Leave | Isolate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a scope knows that has to do with a draft.
+
+    `topic` is the active memory of its topic, `twins` are those that say the same word for word and `alike` those that
+    say it in other words, whatever their standing; `about` are the active ones of its subject, and those that were
+    superseded. `away` tells since when one that is not active is not. `orders` is what of its text reads like orders to
+    a model, if anything does.
     """
-    known = twin if topic is None else topic
-    if known is None:
-        return Admit()
-    if topic is not None and _observed(proposed) < _observed(topic):
-        return Echo(topic)
-    if known.hash != proposed.hash or known.ended_by(_observed(proposed)) or _says_more(proposed, known):
-        return Revise(known)
-    return Echo(known)
+
+    topic: Memory | None = None
+    twins: Sequence[Memory] = ()
+    alike: Sequence[Memory] = ()
+    about: Sequence[Memory] = ()
+    away: Mapping[MemoryId, datetime] = field(default_factory=dict[MemoryId, datetime])
+    orders: str | None = None
 
 
-def _observed(memory: Memory) -> datetime:
+def judge(proposed: Memory, known: Known, policy: Policy) -> Judgement:
+    """What becomes of what is proposed: its topic comes before its words, its words before its subject.
+
+    Whoever is trusted less changes nothing of what comes from somebody who is trusted more.
+    """
+    if known.topic is not None:
+        return _of_topic(proposed, known.topic, known, policy)
+    for others, reason in ((known.twins, "the same words"), (known.alike, "the same in other words")):
+        for other in others:
+            if other.status is Status.ACTIVE:
+                return _again(proposed, other, reason, known, policy)
+        for other in sorted(others, key=lambda one: (_away(one, known), one.id), reverse=True):
+            judgement = _again_after_it_was_put_away(proposed, other, known, policy)
+            if judgement is not None:
+                return judgement
+    if known.orders is not None and policy.quarantine.enabled:
+        return Isolate(_reads_like_orders(known.orders))
+    return _of_subject(proposed, known.about, policy)
+
+
+def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> Judgement:
+    """What was observed before a topic's present text is no news to it."""
+    if observed(proposed) < observed(topic):
+        return Echo(topic, "its topic has a text that was observed later")
+    if topic.hash == proposed.hash:
+        return _again(proposed, topic, "the same words", known, policy)
+    place = _place_of(topic, proposed, known.about, policy, restated=False)
+    against = topic if proposed.trust.less_than(topic.trust) else _trusted_more(place, proposed)
+    if policy.quarantine.enabled and (against is not None or known.orders is not None):
+        waiting = next((one for one in known.twins if _waits(one, proposed)), None)
+        if waiting is not None:
+            return Isolate(_WAITS, waiting)
+        if against is not None:
+            return Isolate(_LESS_TRUSTED, against)
+        return Isolate(_reads_like_orders(known.orders), topic)
+    return Revise(topic, place=_unopposed(place, proposed))
+
+
+def _again(proposed: Memory, former: Memory, reason: str, known: Known, policy: Policy) -> Judgement:
+    """The same again is an echo, unless it comes with something that the memory does not have yet, or after the time
+    for which it held: then it holds again.
+    """
+    if proposed.trust.less_than(former.trust):
+        return Echo(former, reason)
+    over = former.ended_by(observed(proposed))
+    if not (over or _says_more(proposed, former)):
+        return Echo(former, reason)
+    place = _place_of(former, proposed, known.about, policy, restated=True)
+    if _trusted_more(place, proposed) is not None:
+        return Echo(former, reason)
+    return Revise(former, restated=True, place=place)
+
+
+def _again_after_it_was_put_away(proposed: Memory, former: Memory, known: Known, policy: Policy) -> Judgement | None:
+    if former.status is Status.QUARANTINED:
+        return Isolate(_WAITS, former) if _waits(former, proposed) else None
+    if former.status not in (Status.FORGOTTEN, Status.SUPERSEDED):
+        return None
+    since = _away(former, known)
+    if observed(proposed) <= since:
+        return Leave(former, since)
+    if proposed.trust.less_than(former.trust) or (known.orders is not None and policy.quarantine.enabled):
+        return None
+    place = _place(proposed.changed(id=former.id), known.about, policy)
+    return None if _trusted_more(place, proposed) is not None else Reactivate(former, place)
+
+
+def _of_subject(proposed: Memory, about: Sequence[Memory], policy: Policy) -> Judgement:
+    """Of a subject one thing holds at a time: what begins later ends what began before."""
+    place = _place(proposed, about, policy)
+    against = _trusted_more(place, proposed)
+    if against is not None and policy.quarantine.enabled:
+        return Isolate(_LESS_TRUSTED, against)
+    place = _unopposed(place, proposed)
+    if place.ended_by is not None:
+        return Precede(place.ended_by, place.ends)
+    return Supersede(place.ends) if place.ends else Admit()
+
+
+def _place_of(former: Memory, proposed: Memory, about: Sequence[Memory], policy: Policy, *, restated: bool) -> Place:
+    """The place of a memory that is said anew: among what holds or will, for what held before is past."""
+    since, until = holding(former, proposed, restated=restated)
+    known = max(observed(proposed), observed(former))
+    state = proposed.changed(id=former.id, observed_at=known, valid_from=since, valid_until=until)
+    return _place(state, [one for one in about if one.status is Status.ACTIVE], policy)
+
+
+def holding(former: Memory, proposed: Memory, *, restated: bool) -> tuple[datetime | None, datetime | None]:
+    """From when and until when a memory holds that is said anew: as is said now, and if it is only `restated`, as
+    before where nothing is; of two moments for which it was said, what was said of the later one counts.
+    """
+    if not restated or former.status is not Status.ACTIVE or former.ended_by(begins(proposed)):
+        return proposed.valid_from, proposed.valid_until
+    first, second = (former, proposed) if told_before(proposed, former) else (proposed, former)
+    since, until = first.valid_from or second.valid_from, first.valid_until or second.valid_until
+    return None if since is not None and until is not None and until < since else since, until
+
+
+def told_before(proposed: Memory, known: Memory) -> bool:
+    """Whether it was observed before what is known; then it adds what is lacking, and changes nothing."""
+    return observed(proposed) < observed(known)
+
+
+def _place(memory: Memory, about: Sequence[Memory], policy: Policy) -> Place:
+    """The place of a memory from when it begins; what is over before it is said has none."""
+    begin = begins(memory)
+    if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
+        return Place()
+    others = [one for one in about if one.id != memory.id and one.kind is not Kind.EVENT]
+    others.sort(key=lambda one: (begins(one), one.id))
+    before = tuple(one for one in others if begins(one) <= begin and not one.ended_by(begin))
+    later = (one for one in others if begins(one) > begin and not one.ended_by(begins(one)))
+    return Place(before, next(later, None))
+
+
+def _trusted_more(place: Place, proposed: Memory) -> Memory | None:
+    """The first of those that it would end that is trusted more."""
+    return next((one for one in place.ends if proposed.trust.less_than(one.trust)), None)
+
+
+def _unopposed(place: Place, proposed: Memory) -> Place:
+    """The place of what may stand beside those that are trusted more, and then ends none."""
+    return place if _trusted_more(place, proposed) is None else Place((), place.ended_by)
+
+
+def _away(memory: Memory, known: Known) -> datetime:
+    """Since when it is put away."""
+    return known.away.get(memory.id, observed(memory))
+
+
+def _waits(memory: Memory, proposed: Memory) -> bool:
+    """Whether it waits for release, and would not be trusted more for what is proposed."""
+    return memory.status is Status.QUARANTINED and not memory.trust.less_than(proposed.trust)
+
+
+def _reads_like_orders(orders: str | None) -> str:
+    return f"it reads like orders to a model: {orders}"
+
+
+_WAITS = "it waits for release already"
+_LESS_TRUSTED = "it contradicts a memory that is trusted more"
+
+
+def observed(memory: Memory) -> datetime:
+    """When its present text was observed."""
     return memory.observed_at or memory.created_at
+
+
+def begins(memory: Memory) -> datetime:
+    """From when on it holds: what says nothing of that holds from when it was observed."""
+    return memory.valid_from or observed(memory)
 
 
 def _says_more(proposed: Memory, known: Memory) -> bool:
     """Whether anything but the words is new: a pin, a share, a higher importance, another date, title or topic."""
     raised = (proposed.importance or 0.0) > (known.importance or 0.0)
     given = [(getattr(proposed, name), getattr(known, name)) for name in _SAID]
-    changed = any(new not in (None, (), {}) and new != old for new, old in given)
+    if told_before(proposed, known):
+        given = [(new, old) for new, old in given if old in _NOTHING]
+    changed = any(new not in _NOTHING and new != old for new, old in given)
     return raised or changed or (proposed.pinned and not known.pinned) or (proposed.shared and not known.shared)
 
 
-_SAID = ("title", "topic_key", "tags", "confidence", "valid_from", "valid_until", "metadata")
+_SAID = ("title", "topic_key", "subject", "tags", "confidence", "valid_from", "valid_until", "metadata")
 """What a proposal may say beside its words, and be heard for."""
+
+_NOTHING: tuple[object, ...] = (None, (), {})
+"""How a memory has it that nothing was said."""

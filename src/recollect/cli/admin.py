@@ -1,11 +1,15 @@
 """recollect admin: what an operator does to a whole store."""
 
+from typing import IO
+
 import click
 
-from recollect import wiring
+from recollect import config, wiring
 from recollect.cli import options, output
 from recollect.cli.bars import bars
+from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
+from recollect.evaluation import calibration
 from recollect.render import reembedding
 
 EMBEDDERS = ("minilm", "wordllama", "hashing")
@@ -46,3 +50,38 @@ def re_embed(place: Place, embedder: str, as_json: bool) -> None:
         output.data(reembedding.fields(done))
     else:
         output.lines([reembedding.sentence(done)])
+
+
+@admin.command(short_help="Find the threshold for near-duplicates that suits an embedder.")
+@click.option(
+    "--embedder",
+    metavar="NAME",
+    shell_complete=_embedders,
+    help="The embedder to measure: a name, or https://host/v1#model; else the configured or the best installed.",
+)
+@click.option("--pairs", type=click.File("rb"), metavar="FILE", help="Labelled pairs as JSON lines; else our own.")
+@options.as_json
+def calibrate(embedder: str | None, pairs: IO[bytes] | None, as_json: bool) -> None:
+    """Measure on labelled pairs what each threshold comes to, and print the one that suits the embedder.
+
+    A pair has old, new and label: same, update or other. The threshold goes into the settings, as [duplicates]
+    threshold, or by_embedder for one of several.
+
+    \b
+    recollect admin calibrate --embedder minilm
+    """
+    from recollect.evaluation import pairs as labelled
+
+    settings = config.settings()
+    chosen = wiring.named_embedder(embedder or settings.embedder or "auto", settings)
+    if pairs is None:
+        known = labelled.shipped_pairs()
+    else:
+        with read_again(pairs) as lines:
+            known = labelled.read_pairs(lines)
+    found = labelled.calibrate(chosen, known)
+    if as_json:
+        output.data(calibration.fields(found))
+    else:
+        output.rows(calibration.table(found))
+        output.talk(calibration.sentence(found))

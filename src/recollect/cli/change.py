@@ -8,6 +8,7 @@ from recollect.cli import options, output
 from recollect.cli.place import Place, place
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
+from recollect.model.trust import Provenance
 
 memory_id = click.argument("id")
 
@@ -25,6 +26,9 @@ memory_id = click.argument("id")
 @options.moment("--valid-from", "Since when it holds.")
 @options.moment("--valid-until", "Until when it holds.")
 @options.metadata("Another JSON object in place of the former.")
+@options.choice(
+    Provenance, "--provenance", metavar="CLASS", help="Through whom the new text came; a model if not given."
+)
 @options.as_json
 @place
 def revise(

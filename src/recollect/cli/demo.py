@@ -17,6 +17,7 @@ from recollect.cli.recall import recall
 from recollect.cli.remember import remember
 from recollect.cli.search import search
 from recollect.cli.why import why
+from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.model.limits import IN_MEMORY
 from recollect.render.looks import Look
@@ -103,7 +104,7 @@ def demo(place: Place, ctx: click.Context) -> None:
         raise InvalidInput(f"{target!r} is there already; the demo wants a new file, or none")
     output.stage(ctx)
     output.lines(OPENING)
-    with wiring.open(target, embedder=EMBEDDER, clock=lambda: TODAY) as engine:
+    with wiring.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
         ctx.obj = Place(target, opened_by=lambda _: nullcontext(engine))
         for number, step in enumerate(STORY, start=1):
             output.lines(["", output.paint(Look.STRONG, f"{number}. {step.says}")])

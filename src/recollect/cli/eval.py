@@ -124,7 +124,8 @@ def _labelled(sources: tuple[str, ...]) -> dict[str, Profile]:
     twice = next((source for source in sources if sources.count(source) > 1), None)
     if twice is not None:
         raise InvalidInput(f"the profile {show(twice)} is named twice; name each once")
-    found = {source: config.profile(source) for source in sources}
+    settings = config.settings()
+    found = {source: config.configured_profile(settings, source) for source in sources}
     names = [profile.name for profile in found.values()]
     return {source if names.count(profile.name) > 1 else profile.name: profile for source, profile in found.items()}
 

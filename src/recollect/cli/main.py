@@ -4,19 +4,25 @@ import errno
 import io
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
+from recollect import config as configured
 from recollect.cli import output
 from recollect.cli.admin import admin
 from recollect.cli.backup import backup, verify
 from recollect.cli.change import forget, pin, restore, revise, unpin
+from recollect.cli.config import config
+from recollect.cli.curate import curate
 from recollect.cli.demo import demo
 from recollect.cli.doctor import doctor
 from recollect.cli.erase import erase
 from recollect.cli.eval import evaluate
+from recollect.cli.extract import extract
 from recollect.cli.feedback import feedback
+from recollect.cli.graph import graph
 from recollect.cli.look import history, listed, show
 from recollect.cli.place import DEFAULT, Place
 from recollect.cli.profiles import profiles
@@ -44,9 +50,9 @@ BUSY = 4
 
 SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
-    "Remember and recall": (remember, recall, brief, search, why, feedback),
-    "Look and change": (show, listed, history, revise, forget, restore, pin, unpin, erase),
-    "Look after a store": (stats, export, import_, backup, verify, doctor, admin),
+    "Remember and recall": (remember, extract, recall, brief, search, why, feedback),
+    "Look and change": (show, listed, history, graph, revise, forget, restore, pin, unpin, curate, erase),
+    "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin),
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
 }
@@ -62,13 +68,18 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("edit", "update", "set"), ("revise",)),
     "undelete": ("restore",),
     "log": ("history",),
+    **dict.fromkeys(("entities", "names", "neighbours", "neighbors"), ("graph",)),
     "explain": ("why",),
     **dict.fromkeys(("status", "info", "count"), ("stats",)),
+    **dict.fromkeys(("settings", "configure"), ("config",)),
     **dict.fromkeys(("evaluate", "measure", "benchmark"), ("eval",)),
     **dict.fromkeys(("help", "commands"), ("--help",)),
     "version": ("--version",),
 }
 """What people type who are used to other programs, and what does it here."""
+
+BEFORE: Mapping[str, str] = {"--db": "FILE", "--config": "FILE", "--setting": "NAME=VALUE"}
+"""The options that stand before any command, and what each is given."""
 
 COMPLETION = """\b
 To have bash complete commands, options and names (zsh and fish likewise):
@@ -98,9 +109,10 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            if error.option_name == "--db":
+            if error.option_name in BEFORE:
+                typed = f"{error.option_name} {BEFORE[error.option_name]}"
                 raise click.UsageError(
-                    "--db stands before the command: recollect --db FILE COMMAND …", error.ctx
+                    f"{error.option_name} stands before the command: recollect {typed} COMMAND …", error.ctx
                 ) from error
             raise
         except RecollectError as error:
@@ -130,6 +142,17 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
 
+def _a_file(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    if value == "":
+        raise click.UsageError("--config is empty; name a file, or set RECOLLECT_CONFIG to nothing to use none")
+    return None if value is None else Path(value)
+
+
+def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    names = (path for path, option in configured.OPTIONS.items() if not option.secret and not option.is_table)
+    return [f"{name}=" for name in names if name.startswith(incomplete)]
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION)
 @click.option(
     "--db",
@@ -141,9 +164,24 @@ class Commands(click.Group):
     show_envvar=True,
     help="The store: a file, or :memory: for a throw-away.",
 )
+@click.option(
+    "--config",
+    "file",
+    metavar="FILE",
+    callback=_a_file,
+    help="The settings, as TOML.  [env var: RECOLLECT_CONFIG; default: config.toml in ~/.config/recollect]",
+)
+@click.option(
+    "--setting",
+    "flags",
+    metavar="NAME=VALUE",
+    multiple=True,
+    shell_complete=_setting_names,
+    help="Set one setting for this run, as novelty.threshold=0.9; may be repeated.",
+)
 @click.version_option(__version__, prog_name="recollect")
 @click.pass_context
-def cli(ctx: click.Context, target: str) -> None:
+def cli(ctx: click.Context, target: str, file: Path | None, flags: tuple[str, ...]) -> None:
     """A memory engine for AI agents: it keeps what an agent learned, and finds, ranks, explains and packs it.
 
     \b
@@ -151,6 +189,9 @@ def cli(ctx: click.Context, target: str) -> None:
     recollect recall "which seat should I book?" --scope acme/ana
     """
     ctx.color = output.colour_wanted()
+    ctx.with_resource(configured.using(configured.Sources(named=file, users=True, flags=flags)))
+    if file is not None or flags:  # what is typed is refused at once if it cannot be, whether or not it is needed
+        configured.configuration()
     ctx.obj = Place(target, asked_for=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE)
 
 

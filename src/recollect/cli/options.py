@@ -63,6 +63,7 @@ def asked(profile_default: str) -> Callable[[F], F]:
         profile(profile_default),
         moment("--as-of", "The moment to answer for, as 2026-10-01 (0:00 UTC) or 2026-10-01T09:30Z; else the present."),
         moment("--known-at", "Answer from what the store knew then, as 2026-10-01 or 2026-10-01T09:30Z."),
+        click.option("--past", is_flag=True, help="Also what held before, and was superseded or has ended."),
         kinds,
     )
 

@@ -86,5 +86,7 @@ def receipt(receipt: Receipt, *, as_json: bool) -> None:
     if as_json:
         data(wire.receipt(receipt))
     else:
-        click.echo(receipt.id)
-        talk(text.verdict(receipt.verdict))
+        if receipt.kept:
+            click.echo(receipt.id)
+        for line in text.receipt(receipt):
+            talk(line)

@@ -14,9 +14,6 @@ from recollect.model.encoder import Encoder
 from recollect.model.limits import IN_MEMORY
 
 DEFAULT = "recollect.db"
-EMBEDDER = f"{config.PREFIX}EMBEDDER"
-"""The variable that names an embedder: a command has no option that does."""
-
 Open = Callable[[str], AbstractContextManager[Engine]]
 
 
@@ -41,7 +38,8 @@ class Place:
         """The engine of the store, which is made if it is not there: with this model, if it is to be had here."""
         if not self.target:
             raise InvalidInput("--db is empty; name a file, as --db agent.db")
-        named = config.settings().embedder is not None
+        found = config.configuration()
+        named = found.settings.embedder is not None
         if encoder is not None and not named and wiring.can_embed(encoder):
             return wiring.open(self.target, embedder=encoder.name)
         try:
@@ -49,7 +47,9 @@ class Place:
         except EmbedderMismatch as error:
             if not named:
                 raise
-            raise EmbedderMismatch(f"{error}; {EMBEDDER} names one here: unset it") from error
+            origin = found.origins["embedder"]
+            remedy = "unset it" if isinstance(origin, config.InEnvironment) else "take it out"
+            raise EmbedderMismatch(f"{error}; {origin} names one here: {remedy}") from error
 
     @property
     def exists(self) -> bool:

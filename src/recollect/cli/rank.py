@@ -36,16 +36,16 @@ def rank(
 ) -> None:
     """Rank candidates, one JSON object a line, from FILE or standard input.
 
-    A candidate has an `id` and any of: similarity (-1..1), lexical, relevance, addressed, setting, importance,
-    usefulness, confidence, salience (0..1), served, revisions, words (counts), days_off, created_at, updated_at,
-    last_accessed_at, valid_from (dates with an offset), kind, session, speaker, vector, and to be shown: text
-    (with created_at), title, pinned. What is unknown is left out.
+    A candidate has an `id` and any of: similarity (-1..1), lexical, relevance, addressed, setting, linked,
+    importance, usefulness, confidence, salience (0..1), served, revisions, words (counts), days_off, created_at,
+    updated_at, last_accessed_at, valid_from (dates with an offset), kind, session, speaker, link, vector, and to
+    be shown: text (with created_at), title, pinned. What is unknown is left out.
 
     \b
     echo '{"id": "a", "similarity": 0.7, "created_at": "2025-12-01T00:00:00Z"}' | recollect rank
     recollect rank notes.jsonl --set terms.thread.half=20 --set min_score=0.2
     """
-    chosen = config.profile(profile, _overrides(changes))
+    chosen = config.configured_profile(config.settings(), profile, _overrides(changes))
     moment = datetime.now(UTC) if at is None else at
     candidates = _read(file)
     if why is None:

@@ -7,7 +7,8 @@ import click
 from recollect.cli import options, output
 from recollect.cli.place import Place, place
 from recollect.model.draft import read_draft
-from recollect.model.memory import Kind, Provenance
+from recollect.model.memory import Kind
+from recollect.model.trust import Provenance
 
 
 @click.command(cls=options.Texted, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
@@ -18,6 +19,9 @@ from recollect.model.memory import Kind, Provenance
 )
 @click.option("--title", help="A short title.")
 @click.option("--topic-key", metavar="KEY", help="What it is about: the next one with this key revises it.")
+@click.option(
+    "--subject", metavar="NAME", help="What it is about, where only one thing holds at a time: it replaces the former."
+)
 @click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 @options.share("--importance", "How much it matters.")
 @options.share("--confidence", "How sure it is.")

@@ -2,26 +2,27 @@
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TextIO
 
 import click
 
-from recollect.cli import empty, options, output
+from recollect.cli import empty, importing, options, output
 from recollect.cli.bars import bar
+from recollect.cli.extract import extract_stored
 from recollect.cli.files import whole
+from recollect.cli.lines import Lines, read_again
 from recollect.cli.place import Place, place
 from recollect.engine import archive, transfer
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput
+from recollect.importers.chat import CHAT
+from recollect.importers.formats import FORMATS
 from recollect.model.archive import Inventory
 from recollect.model.scope import Scope
-from recollect.render import text, wire
+from recollect.render import extraction, text, wire
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
@@ -54,30 +55,96 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
         output.talk(hint)
 
 
-@click.command("import", short_help="Take in what `recollect export` wrote.")
+@click.command("import", short_help="Take in what `recollect export` wrote, or what others export.")
 @click.argument("file", type=click.File("rb"))
+@click.option(
+    "--format",
+    "format_name",
+    metavar="FORMAT",
+    shell_complete=importing.format_names,
+    help=f"What FILE is, if it is no export of recollect: {', '.join(FORMATS)}.",
+)
+@click.option("--scope", metavar="SCOPE", help="Whose memories they become, as acme/ana; with --format.")
+@click.option("--skip-bad", is_flag=True, help="Leave out what cannot be read, and tell of it; with --format.")
+@click.option("--extract", is_flag=True, help="Remember too what the conversations leave behind; with --format chat.")
+@click.option("--dry-run", is_flag=True, help="Read FILE and tell what is in it, and write nothing; with --format.")
 @options.as_json
 @place
-def import_(place: Place, file: IO[bytes], as_json: bool) -> None:
+def import_(
+    place: Place,
+    file: IO[bytes],
+    format_name: str | None,
+    scope: str | None,
+    skip_bad: bool,
+    extract: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Take in the export in FILE, or on standard input if FILE is -; all of it or nothing.
 
     A new store is then what the exported one was, with the same model if it is installed. Any other gets what it does
     not have yet; an id that says something else here is a conflict. The store is made if it is not there.
 
+    With --format, FILE is what another program exported. Each thing in it is remembered as if it were told now, with
+    the trust of an import; what was imported before is left as it is.
+
     \b
     recollect --db copy.db import agent.jsonl
+    recollect import memory.jsonl --format mcp-memory --scope acme/ana
     """
+    if format_name is None:
+        _refuse_without_format(
+            {"--scope": scope is not None, "--skip-bad": skip_bad, "--extract": extract, "--dry-run": dry_run}
+        )
+    elif scope is None:
+        raise InvalidInput("--format goes with --scope; say whose memories they become, as --scope acme/ana")
     if file.isatty():
         click.echo("reading an export; Ctrl-D ends it", err=True)
-    with _lines(file) as lines:
-        # before a store is made, so that what is refused makes none
-        encoder = None if place.exists else transfer.check(lines, datetime.now(UTC)).encoder
-        with place.made(encoder) as engine, bar("importing") as show:
-            imported = engine.import_(lines, progress=show)
+    with read_again(file) as lines:
+        if format_name is None or scope is None:
+            _import_ours(place, lines, as_json=as_json)
+            return
+        source = importing.Source(
+            lines=lines,
+            name=_name(file),
+            format=importing.a_format(format_name),
+            scope=Scope.parse(scope),
+            skip_bad=skip_bad,
+        )
+        if extract and source.format is not CHAT:
+            raise InvalidInput("--extract goes with --format chat; other formats have no conversations")
+        taken = importing.take_in(place, source, dry=dry_run)
+        left = extract_stored(place, source) if extract and not dry_run else []
+    if as_json:
+        output.data({**importing.data(taken), **({"extracted": extraction.data(left)} if extract else {})})
+    else:
+        output.lines(importing.told(taken))
+        output.lines(extraction.told(left, output.paint) if extract else [])
+
+
+def _import_ours(place: Place, lines: Lines, *, as_json: bool) -> None:
+    """Take in an export of ours; one of others is refused with the format it looks like."""
+    importing.refuse_foreign(lines)
+    # before a store is made, so that what is refused makes none
+    encoder = None if place.exists else transfer.check(lines, datetime.now(UTC)).encoder
+    with place.made(encoder) as engine, bar("importing") as show:
+        imported = engine.import_(lines, progress=show)
     if as_json:
         output.data(wire.imported(imported))
     else:
         output.lines(text.imported(imported))
+
+
+def _refuse_without_format(given: Mapping[str, bool]) -> None:
+    stray = next((name for name, is_given in given.items() if is_given), None)
+    if stray is not None:
+        raise InvalidInput(f"{stray} goes with --format; an export of recollect says itself whose its memories are")
+
+
+def _name(file: IO[bytes]) -> str | None:
+    """What the file is called, without its folder; standard input has no name."""
+    name = getattr(file, "name", None)
+    return Path(name).name if isinstance(name, str) and name != "<stdin>" else None
 
 
 def _export_to(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> Inventory:
@@ -101,42 +168,3 @@ def _export(engine: Engine, scope: Scope | None, to: TextIO) -> Inventory:
             to.write(line)
             show(min(done, total), total)  # behind them is one line more, with their sum
     return inventory
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """The lines of a file, from the first one on each time they are asked for."""
-
-    file: IO[bytes]
-
-    def __iter__(self) -> Iterator[str]:
-        self.file.seek(0)
-        for number, line in enumerate(_read(self.file), start=1):
-            yield _decoded(line, number)
-
-
-@contextmanager
-def _lines(file: IO[bytes]) -> Iterator[Lines]:
-    """The lines, to be read as often as needed; what can be read only once is kept in a temporary file meanwhile."""
-    if file.seekable():
-        yield Lines(file)
-        return
-    with tempfile.TemporaryFile() as kept:
-        kept.writelines(_read(file))
-        yield Lines(kept)
-
-
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    try:
-        yield from transfer.read_lines(file.readline)  # the file itself would be closed when a reading is given up
-    except OSError as error:
-        raise InvalidInput(f"the export cannot be read: {error.strerror or error}") from error
-
-
-def _decoded(line: bytes, number: int) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"line {number}: this is not UTF-8 ({error.reason}); it is no export, or was changed"
-        ) from error

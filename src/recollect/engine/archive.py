@@ -2,21 +2,22 @@
 
 import base64
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import datetime
 from enum import Enum
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from recollect.errors import FieldError, InvalidInput, remedy, show
 from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
-from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status, named
+from recollect.model.memory import Kind, Memory, MemoryId, Status, named
 from recollect.model.scope import Scope
 from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.usage import Use, Vote
 from recollect.model.verdict import Verdict
 
@@ -222,11 +223,18 @@ def _read_key(value: Any, id: MemoryId, scope: Scope) -> Kept:
 
 def _read_verdict(kind: Any, value: Any) -> Verdict:
     given = _fields(value, _names(kind))
-    checks: Mapping[str, Callable[[str, Any], object]] = {
-        one.name: limits.a_count if one.type is int else limits.an_id for one in fields(kind)
-    }
-    found: Verdict = kind(**{name: check(name, given[name]) for name, check in checks.items()})
+    read = {one.name: _read_detail(one.name, one.type, given[one.name]) for one in fields(kind)}
+    found: Verdict = kind(**read)
     return found
+
+
+def _read_detail(name: str, type: Any, value: Any) -> object:
+    """What a verdict says beside its name: a count, a reason, or which other memory."""
+    if type is int:
+        return limits.a_count(name, value)
+    if name == "reason":
+        return limits.a_line(name, value)
+    return None if type == MemoryId | None and value is None else limits.an_id(name, cast("str", value))
 
 
 def _content(content: Content) -> dict[str, Any]:
@@ -263,8 +271,13 @@ def _read_vector(text: str, dimensions: int) -> bytes:
 
 def _version(memory: Memory, content: int) -> dict[str, Any]:
     """Where its content is, and all that is not simply absent."""
+    usual = {"indexed": True, "trust": TRUST[memory.provenance].value}
     shown = {name: _plain(getattr(memory, name)) for name in _STATE}
-    return {"content": content} | {name: value for name, value in shown.items() if not _is_absent(value)}
+    told = {name: value for name, value in shown.items() if not _is_absent(value) or name in usual}
+    return {"content": content} | {name: value for name, value in told.items() if value != usual.get(name, _NOTHING)}
+
+
+_NOTHING = object()
 
 
 def _is_absent(value: Any) -> bool:
@@ -286,6 +299,8 @@ def _read_version(
         given[name] = tuple(_list(name, given[name]))
     for name, choices in _CHOICES.items():
         given[name] = named(name, given[name], choices)
+    if "trust" in given:
+        given["trust"] = named("trust", given["trust"], Trust)
     content = contents[place]
     memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
     if memory.title != content.title:
@@ -305,7 +320,7 @@ def _context(trace: Trace) -> dict[str, Any]:
 
 
 def _read_context(value: Any) -> Trace:
-    given = _fields(value, _names(Trace))
+    given: dict[str, Any] = {"past": False} | _fields(value, {*value} & {"past"} | {*_names(Trace)} - {"past"})
     texts = {name: limits.a_clean_text(name, given[name]) for name in ("profile", "version", "formula", "marker")}
     counts = {name: limits.a_count(name, given[name]) for name in ("tokens", "budget", "depth")}
     plain: dict[str, Any] = {**texts, **counts}
@@ -321,6 +336,7 @@ def _read_context(value: Any) -> Trace:
         packed=tuple(_read_placed(one) for one in _list("packed", given["packed"])),
         omitted=tuple(_read_passed(one) for one in _list("omitted", given["omitted"])),
         excluded=_read_counts(given["excluded"]),
+        past=limits.a_flag("past", given["past"]),
         **plain,
     )
 

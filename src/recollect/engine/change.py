@@ -1,18 +1,21 @@
 """Change: a memory gets a new text, or another standing; what it was stays in its history."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.admission.salience import salience
+from recollect.admission.orders import orders_in
+from recollect.admission.salience import SaliencePolicy, salience_of
+from recollect.admission.screening import screened
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, NotFound, show
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
-from recollect.model.verdict import Changed, Receipt, Unchanged, Updated
+from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.verdict import Changed, Receipt, Refused, Unchanged, Updated
 from recollect.ports import Writing
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ T = TypeVar("T")
 class Revision:
     """What a memory is to say from now on; what is `None` stays as it was.
 
-    What is said after the time for which a memory held is said anew: it has no end, unless one is given.
+    What is said after the time for which a memory held is said anew: it has no end, unless one is given. A new text
+    came through a model, unless it is said through whom.
     """
 
     text: str
@@ -38,6 +42,7 @@ class Revision:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     metadata: dict[str, Any] | None = None
+    provenance: Provenance | None = None
     vector: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -50,6 +55,7 @@ class Revision:
 
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "kind": partial(named, choices=Kind),
+    "provenance": partial(named, choices=Provenance),
     "tags": limits.several,
     "importance": limits.a_share,
     **dict.fromkeys(("at", "valid_from", "valid_until"), limits.a_moment),
@@ -62,23 +68,32 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
     now = world.now()
     not_later("at", revision.at, now)
+    found = screened(revision, world.policy.secrets)
+    if isinstance(found, Refused):
+        seen = visible(world, scope, id)
+        return Receipt(seen.id, found, seen)
+    revision, redacted = found
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
     receipt = None
     while receipt is None:
         receipt = _revise(world, scope, visible(world, scope, id), revision, now)
-    return receipt
+    return replace(receipt, redacted=redacted)
 
 
 def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
-    expected = _revised(seen, revision, now)
+    policy = world.policy.salience
+    expected = _revised(seen, revision, now, policy)
     vector = _direction(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
 
     def change(writing: Writing) -> Receipt | None:
         writing.adopt(world.encoder)
-        former = _own(writing, scope, seen.id)
-        revised = _revised(former, revision, now)
+        former = own(writing, scope, seen.id)
+        revised = _revised(former, revision, now, policy)
+        orders = orders_in(revised.text) if revised.trust.less_than(Trust.STATED) else None
+        if orders is not None and revised.text != former.text and world.policy.quarantine.enabled:
+            return Receipt(former.id, Refused(f"it reads like orders to a model: {orders}"), former)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
@@ -86,7 +101,7 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         kept = writing.put(revised, vector)
         return Receipt(kept.id, Updated(kept.revisions), kept)
 
-    return _written(world, scope, seen.id, change)
+    return written(world, scope, seen.id, change)
 
 
 def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
@@ -99,34 +114,41 @@ def _direction(world: World, revision: Revision, text: str | None) -> "Vector | 
 
 
 def set_status(world: World, scope: Scope, id: str, status: Status) -> Receipt:
-    """Forget the memory, or bring it back; its text and history stay."""
+    """Give the memory another standing, as that it is forgotten; its text and history stay."""
 
     def change(writing: Writing) -> Receipt:
-        former = _own(writing, scope, id)
+        former = own(writing, scope, id)
         if former.status is status:
             return Receipt(former.id, Unchanged(), former)
         kept = writing.put(former.changed(status=status), None)
         return Receipt(kept.id, Changed(status.value), kept)
 
-    return _written(world, scope, id, change)
+    return written(world, scope, id, change)
 
 
 def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
     """Pin the memory, so that every context has room for it, or unpin it."""
 
     def change(writing: Writing) -> Receipt:
-        former = _own(writing, scope, id)
+        former = own(writing, scope, id)
         if former.pinned is pinned:
             return Receipt(former.id, Unchanged(), former)
-        weight = salience(former.text, former.kind, pinned=pinned)
+        weight = salience_of(former.text, former.kind, pinned=pinned, policy=world.policy.salience)
         kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
         return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
 
-    return _written(world, scope, id, change)
+    return written(world, scope, id, change)
 
 
 def next_version(
-    former: Memory, text: str, at: datetime, *, kind: Kind | None, importance: float | None, **said: Any
+    former: Memory,
+    text: str,
+    at: datetime,
+    *,
+    kind: Kind | None,
+    importance: float | None,
+    policy: SaliencePolicy,
+    **said: Any,
 ) -> Memory:
     """The memory with a text that was observed at that moment, and with what is said beside it.
 
@@ -140,7 +162,7 @@ def next_version(
         text=text,
         kind=kind,
         importance=max(importances, default=None),
-        salience=salience(text, kind, pinned=said.get("pinned", former.pinned)),
+        salience=salience_of(text, kind, pinned=said.get("pinned", former.pinned), policy=policy),
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
@@ -173,7 +195,7 @@ def visible(world: World, scope: Scope, id: str) -> Memory:
     return found[0]
 
 
-def _written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]) -> T:
+def written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]) -> T:
     """What the change gives; if the memory is not the scope's own, that it is not, or that it is not there."""
     try:
         return world.store.write(change)
@@ -181,18 +203,24 @@ def _written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]
         others = visible(world, scope, id)
         if others.scope == scope:
             raise
-        whose = f"the memory {show(id)} is not of {scope} but of {others.scope}, which shares it"
-        raise NotFound(f"{whose}; give that scope to change it") from None
+        raise not_its_own(scope, others) from None
 
 
-def _own(writing: Writing, scope: Scope, id: str) -> Memory:
+def not_its_own(scope: Scope, memory: Memory) -> NotFound:
+    """What is said of a memory that the scope may see and cannot change."""
+    whose = f"the memory {show(memory.id)} is not of {scope} but of {memory.scope}, which shares it"
+    return NotFound(f"{whose}; give that scope to change it")
+
+
+def own(writing: Writing, scope: Scope, id: str) -> Memory:
+    """The scope's own memory of that id, whatever its status."""
     found = writing.get(scope, sought(scope, id))
     if found is None:
         raise not_there(scope, id)
     return found
 
 
-def _revised(former: Memory, revision: Revision, now: datetime) -> Memory:
+def _revised(former: Memory, revision: Revision, now: datetime, policy: SaliencePolicy) -> Memory:
     since = known_since(former)
     if revision.at is not None and revision.at < since:
         known = f"{since.isoformat()}, since when the present text is known"
@@ -206,8 +234,28 @@ def _revised(former: Memory, revision: Revision, now: datetime) -> Memory:
     if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
         said["valid_until"] = None
     limits.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
-    text = former.text if content_hash(revision.text) == former.hash else revision.text
-    return next_version(former, text, at, kind=revision.kind, importance=revision.importance, **said)
+    text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
+    if text != former.text:
+        said |= _vouching(former, revision.provenance or Provenance.MODEL_INFERENCE)
+    if (
+        former.status is Status.SUPERSEDED
+        and revision.valid_until is not None
+        and not former.ended_by(revision.valid_until)
+    ):
+        by = f"it was superseded by {show(former.superseded_by)}"
+        raise FieldError(f"{revision.valid_until.isoformat()}, but {by}; restore it first", field="valid_until")
+    return next_version(former, text, at, kind=revision.kind, importance=revision.importance, policy=policy, **said)
+
+
+def _vouching(former: Memory, by: Provenance) -> dict[str, Any]:
+    """Through whom a new text of the memory came, and how far it is trusted: no more than the former, but for an
+    operator's.
+    """
+    if by is Provenance.OPERATOR:
+        return {"provenance": by, "trust": TRUST[by]}
+    least_by = min((former.provenance, by), key=lambda one: TRUST[one].level)
+    trust = least([TRUST[least_by], *([] if former.trust is Trust.VOUCHED else [former.trust])])
+    return {"provenance": least_by, "trust": trust, "remark": former.remark if trust is former.trust else None}
 
 
 def _says_the_same(revised: Memory, former: Memory) -> bool:

@@ -8,20 +8,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.engine import change, erase, inspect, recall, transfer
+from recollect.engine import change, erase, extract, graph, inspect, recall, transfer
+from recollect.engine.background import Background, Pending
+from recollect.engine.curate import Curator
+from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
+from recollect.engine.restore import restore
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.heirs import Lock
 from recollect.model import limits
 from recollect.model.archive import Imported
+from recollect.model.conversation import Said
 from recollect.model.draft import Draft, read_draft
 from recollect.model.erasure import Erasure
-from recollect.model.memory import Kind, Memory, Provenance, Status, named
+from recollect.model.graph import Entity, Neighbours
+from recollect.model.memory import Kind, Memory, Status, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.stats import Stats
+from recollect.model.trust import Provenance
 from recollect.model.usage import Usage
 from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
@@ -43,6 +50,7 @@ class Engine:
         self._world = world
         self._closing = Lock()
         self._closed = False
+        self._background = Background()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else self._world.encoder.name
@@ -63,6 +71,7 @@ class Engine:
 
     def close(self) -> None:
         """Write what is still to be written, and let go of the store."""
+        self._background.finish()
         with self._closing.here:
             if not self._closed:
                 self._closed = True
@@ -72,6 +81,11 @@ class Engine:
     def embedder(self) -> str:
         """The name of the model that embeds."""
         return self._open.encoder.name
+
+    @property
+    def curator(self) -> Curator:
+        """What an operator may do to memories."""
+        return Curator(lambda: self._open)
 
     @property
     def _open(self) -> World:
@@ -87,6 +101,7 @@ class Engine:
         kind: Kind | str | None = None,
         title: str | None = None,
         topic_key: str | None = None,
+        subject: str | None = None,
         tags: Iterable[str] = (),
         importance: float | None = None,
         confidence: float | None = None,
@@ -117,6 +132,31 @@ class Engine:
         given = limits.several("drafts", drafts)
         return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
 
+    def extract(
+        self,
+        turns: Iterable[Said | str | Mapping[str, Any]],
+        *,
+        scope: str | Scope,
+        most: int | None = None,
+        provenance: Provenance | str | None = None,
+    ) -> Extracted:
+        """Understand what is worth remembering in a conversation, and remember it; the same again changes nothing."""
+        by = None if provenance is None else named("provenance", provenance, Provenance)
+        return extract.extract(self._open, read_turns(turns), a_scope(scope), most=most, provenance=by)
+
+    def extract_soon(
+        self,
+        turns: Iterable[Said | str | Mapping[str, Any]],
+        *,
+        scope: str | Scope,
+        most: int | None = None,
+        provenance: Provenance | str | None = None,
+    ) -> Pending[Extracted]:
+        """The same in the background: wait for it or await it; closing the engine waits for it too."""
+        world, said, whose = self._open, read_turns(turns), a_scope(scope)
+        by = None if provenance is None else named("provenance", provenance, Provenance)
+        return self._background.soon(lambda: extract.extract(world, said, whose, most=most, provenance=by))
+
     def search(
         self,
         query: str | Sequence[Turn],
@@ -126,6 +166,7 @@ class Engine:
         limit: int = 10,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         overrides: Document | None = None,
     ) -> Ranking:
@@ -133,7 +174,15 @@ class Engine:
         world = self._open
         asked = read_question(query)
         request = recall.read_request(
-            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
+            world,
+            asked,
+            scope=scope,
+            profile=profile,
+            as_of=as_of,
+            known_at=known_at,
+            past=past,
+            kinds=kinds,
+            overrides=overrides,
         )
         return recall.search(world, request, limit)
 
@@ -146,6 +195,7 @@ class Engine:
         profile: Profile | str | None = None,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         depth: int = DEPTH,
         overrides: Document | None = None,
@@ -154,7 +204,15 @@ class Engine:
         world = self._open
         asked = read_question(query)
         request = recall.read_request(
-            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
+            world,
+            asked,
+            scope=scope,
+            profile=profile,
+            as_of=as_of,
+            known_at=known_at,
+            past=past,
+            kinds=kinds,
+            overrides=overrides,
         )
         return recall.recall(world, request, _budget(tokens), depth)
 
@@ -166,13 +224,14 @@ class Engine:
         profile: Profile | str = "session",
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         depth: int = DEPTH,
     ) -> Context:
         """What to know before anyone asks, packed into a budget and rendered for a model."""
         world = self._open
         request = recall.read_request(
-            world, None, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds
+            world, None, scope=scope, profile=profile, as_of=as_of, known_at=known_at, past=past, kinds=kinds
         )
         return recall.recall(world, request, _budget(tokens), depth)
 
@@ -186,6 +245,7 @@ class Engine:
         tokens: int | Budget = 1200,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         depth: int = DEPTH,
         overrides: Document | None = None,
@@ -194,7 +254,15 @@ class Engine:
         world = self._open
         asked = read_question(query)
         request = recall.read_request(
-            world, asked, scope=scope, profile=profile, as_of=as_of, known_at=known_at, kinds=kinds, overrides=overrides
+            world,
+            asked,
+            scope=scope,
+            profile=profile,
+            as_of=as_of,
+            known_at=known_at,
+            past=past,
+            kinds=kinds,
+            overrides=overrides,
         )
         return inspect.why(world, request, id, _budget(tokens), depth)
 
@@ -226,8 +294,8 @@ class Engine:
         return change.set_status(self._open, a_scope(scope), id, Status.FORGOTTEN)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Bring back a memory that was forgotten or put away."""
-        return change.set_status(self._open, a_scope(scope), id, Status.ACTIVE)
+        """Bring back a memory that was forgotten or put away; what took its place holds no longer."""
+        return restore(self._open, a_scope(scope), id)
 
     def pin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Keep room for the memory in every context of its scope."""
@@ -263,6 +331,14 @@ class Engine:
         wanted = tuple(named("statuses", status, Status) for status in limits.several("statuses", statuses))
         limits.a_flag("below", below)
         return list(self._open.store.memories(a_scope(scope), below=below, statuses=wanted))
+
+    def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
+        """The names that the memories of the scope mention, the most mentioned first."""
+        return graph.entities(self._open, a_scope(scope), limit)
+
+    def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> Neighbours:
+        """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
+        return graph.neighbours(self._open, a_scope(scope), name_or_id, limit)
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""

@@ -30,11 +30,9 @@ def erase_source(world: World, scope: Scope, source: str) -> Erasure:
     limits.an_id("source", source)
 
     def change(writing: Writing) -> Erased:
-        lineage = writing.lineage(scope)
-        came = [one.id for one in lineage if one.source == source]
-        erased = writing.erase(scope, descent(lineage, [source, *came]))
+        erased = writing.erase(scope, came_from(writing, scope, source))
         if not erased.ids:
-            raise NotFound(f"nothing in {scope} came from the source {show(source)}")
+            raise nothing_came(scope, source)
         return erased
 
     return _erasure(world, scope, change)
@@ -55,6 +53,19 @@ def erase_everything(world: World, scope: Scope) -> Erasure:
 def prove_erased(world: World, erasure: Erasure) -> Erasure:
     """The receipt after looking once more."""
     return _proved(world, replace(erasure, search=Search()))
+
+
+def came_from(writing: Writing, scope: Scope, source: str) -> list[MemoryId]:
+    """What came to the scope from a source, and all that was derived from it; the source's own id is among them, as
+    something may have been derived from it that has no memory.
+    """
+    lineage = writing.lineage(scope)
+    return descent(lineage, [source, *(one.id for one in lineage if one.source == source)])
+
+
+def nothing_came(scope: Scope, source: str) -> NotFound:
+    """What is said of a source from which the scope has nothing."""
+    return NotFound(f"nothing in {scope} came from the source {show(source)}")
 
 
 def descent(lineage: Sequence[Lineage], origins: Iterable[str]) -> list[MemoryId]:

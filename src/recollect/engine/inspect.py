@@ -30,7 +30,7 @@ def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> 
         return _barred(visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
     then = seen[0] if request.present else as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
-    in_the_way = barrier(then, request.at, present=request.present) or _unwanted(then, request)
+    in_the_way = barrier(then, request.at, present=request.present, past=request.past) or _unwanted(then, request)
     if in_the_way is not None:
         return _barred(then, request, in_the_way)
     ranking = with_pinned(rank_found(found, request, depth), found, request)

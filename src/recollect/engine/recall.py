@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from recollect.admission.screening import clean
 from recollect.engine.asked import Asked
 from recollect.engine.question import Question
 from recollect.engine.world import World, not_later
 from recollect.evidence.analysis import terms
+from recollect.evidence.entities import sought
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
@@ -42,6 +44,7 @@ class Request:
     profile: Profile
     at: datetime
     present: bool
+    past: bool
     known_at: datetime | None
     kinds: frozenset[Kind]
 
@@ -54,6 +57,7 @@ def read_request(
     profile: Profile | str | None,
     as_of: datetime | None,
     known_at: datetime | None,
+    past: bool = False,
     kinds: Iterable[Kind | str] | None = None,
     overrides: Document | None = None,
 ) -> Request:
@@ -64,25 +68,34 @@ def read_request(
     return Request(
         made_at=now,
         scope=a_scope(scope),
-        question=question,
+        question=None if question is None else _screened(question, world),
         profile=world.profile(profile, overrides),
         at=not_later("as_of", as_of, known or now),
         present=as_of is None and known is None,
+        past=limits.a_flag("past", past),
         known_at=known,
         kinds=frozenset(wanted),
     )
+
+
+def _screened(question: Question, world: World) -> Question:
+    """The question without what is private or secret: it is embedded, and traces keep it."""
+    return Question(tuple(clean(turn, world.policy.secrets) for turn in question.turns))
 
 
 def find(world: World, request: Request) -> "Found":
     """What the store has for the request."""
     from recollect.model.probe import Probe
 
-    probe = Probe(scope=request.scope, at=request.at, present=request.present, known_at=request.known_at)
+    probe = Probe(
+        scope=request.scope, at=request.at, present=request.present, past=request.past, known_at=request.known_at
+    )
     if request.question is None:
         return world.store.gather(probe)
     text = request.question.text
-    probe = replace(probe, terms=tuple(dict.fromkeys(terms(text))), encoder=world.encoder)
     in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
+    names = sought(text) if "linked" in read else ()
+    probe = replace(probe, terms=tuple(dict.fromkeys(terms(text))), names=names, encoder=world.encoder)
     asked = Asked.of(text, world.store.speakers(probe) if in_turns or "addressed" in read else ())
     vectors = world.embed(asked.ways if in_turns else [text], "query")
     found = world.store.gather(replace(probe, vectors=vectors, in_turns=in_turns))
@@ -228,6 +241,7 @@ def _trace(context: Context, request: Request, found: "Found", depth: int) -> Tr
         tokens=context.tokens,
         budget=context.budget.tokens,
         depth=depth,
+        past=request.past,
         kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
         marker=context.marker,
         packed=tuple(Placed(scored.id, float(scored.score)) for scored in context.packed),

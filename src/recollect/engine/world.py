@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from recollect.admission.policy import Policy
 from recollect.errors import FieldError, ProviderError, show
+from recollect.extraction.extractor import PhraseExtractor
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.wording import not_come_yet
 from recollect.packing.tokens import TokenCounter
-from recollect.ports import Embedder, Purpose, Store
+from recollect.ports import Embedder, Extractor, Purpose, Store
 from recollect.ranking.parse import Document, override
 from recollect.ranking.profile import Profile
 
@@ -31,6 +33,9 @@ class World:
     profile_named: Callable[[str], Profile]
     default_profile: Profile
     count: TokenCounter
+    policy: Policy = Policy()
+    extractor: Extractor = PhraseExtractor()
+    most_extracted: int = 10
 
     @property
     def encoder(self) -> Encoder:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from recollect.evaluation.judgements import Query, sees
 from recollect.evaluation.measures import Twins
+from recollect.evidence.likeness import alike, likeness
 from recollect.model.eligibility import as_it_was
 from recollect.model.memory import Memory
 
@@ -26,17 +27,21 @@ class Course:
         return {one.id: one for one in self.made_of if one.created_at <= at}
 
     def saying(self, at: datetime) -> list[str]:
-        """The ids whose words it had at the moment, out of those that had gone into it."""
+        """The ids whose words it had at the moment, or others that say the same, out of those that had gone into it."""
         written = self.written(at)
         if len(self.made_of) == 1:
             return list(written)
-        said = self.state(at).hash
-        return [id for id, one in written.items() if one.hash == said]
+        said = self.state(at)
+        return [id for id, one in written.items() if _say_the_same(one, said)]
 
     @property
     def merged(self) -> int:
         """How many of those that it was made of say what one before them said."""
-        return len(self.made_of) - len({one.hash for one in self.made_of})
+        return len(self.made_of) - len({likeness(one) or one.hash for one in self.made_of})
+
+
+def _say_the_same(one: Memory, other: Memory) -> bool:
+    return one.hash == other.hash or alike(one, other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from recollect.evaluation.loaded import Course, Loaded
 from recollect.model.draft import Draft
 from recollect.model.memory import Memory, Status
 from recollect.model.usage import Use
-from recollect.model.verdict import Receipt, Reinforced
+from recollect.model.verdict import Created, Receipt, Refused, Reinforced, Unchanged, Updated
 from recollect.model.wording import counted
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profile import Profile
@@ -58,7 +58,8 @@ def _loaded(engine: Engine, memories: Sequence[Memory], receipts: Sequence[Recei
     """What became of each memory; the store is asked only for the versions of what several went into."""
     made_of: dict[str, list[Memory]] = {}
     for memory, receipt in zip(memories, receipts, strict=True):
-        made_of.setdefault(receipt.id, []).append(memory)
+        if receipt.kept:
+            made_of.setdefault(receipt.id, []).append(memory)
 
     def course(id: str, several: Sequence[Memory]) -> Course:
         stored = several if len(several) == 1 else engine.history(id, scope=several[0].scope)
@@ -86,15 +87,20 @@ def _refuse_stranger(engine: Engine, judgements: Judgements) -> None:
 
 def _refuse_changed(engine: Engine, receipts: Iterable[Receipt], judgements: Judgements) -> None:
     """Refuse a store that has more than the folder, or whose memories were changed or used since they were loaded."""
-    given, stats = list(receipts), engine.stats()
+    given, stats = [receipt for receipt in receipts if receipt.kept], engine.stats()
     memories = len({receipt.id for receipt in given})
-    written = sum(not isinstance(receipt.verdict, Reinforced) for receipt in given)
+    written = sum(not isinstance(receipt.verdict, Reinforced | Unchanged | Refused) for receipt in given)
+    plain = all(isinstance(receipt.verdict, _PLAIN) for receipt in given)  # by others more than one may be written
     if stats.memories != memories:
         raise _other(judgements, f"it has {_memories(stats.memories)}, and the folder {memories}")
-    if stats.versions != written or stats.statuses.get(Status.ACTIVE, 0) != memories:
+    if plain and (stats.versions != written or stats.statuses.get(Status.ACTIVE, 0) != memories):
         raise _other(judgements, "some were changed since")
     if stats.contexts or any(stats.uses.get(use) for use in (Use.SERVED, Use.HELPED, Use.MISLED)):
         raise _other(judgements, "some were recalled since, which a ranking may take into account")
+
+
+_PLAIN = (Created, Updated, Reinforced, Unchanged)
+"""The verdicts after which at most one version was written, of an active memory."""
 
 
 def _memories(count: int) -> str:

@@ -19,9 +19,10 @@ class Candidate:
 
     Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1); `addressed`, 1 if
     the question names who said it and 0 if it names others; `days_off`, how many days it is from a day that the
-    question names; `setting` (0..1), how much of the question's words its session has. `words` counts those of its own
-    that tell something, none if it asks; `session` and `speaker` say with what and by whom it was said. A session is of
-    its `scope`: in two scopes, one name is that of two sessions.
+    question names; `setting` (0..1), how much of the question's words its session has; `linked` (0..1), how firmly
+    names link it to the question, and `link`, which ones. `words` counts those of its own that tell something, none if
+    it asks; `session` and `speaker` say with what and by whom it was said. A session is of its `scope`: in two scopes,
+    one name is that of two sessions.
     `memory` is what a reader will be shown; ranking never looks at it. Dates are kept in UTC.
     """
 
@@ -33,6 +34,8 @@ class Candidate:
     addressed: float | None = None
     days_off: float | None = None
     setting: float | None = None
+    linked: float | None = None
+    link: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     last_accessed_at: datetime | None = None
@@ -82,7 +85,10 @@ class Candidate:
         return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
 
 
-SHARES = ("lexical", "relevance", "addressed", "setting", "importance", "usefulness", "confidence", "salience")
+SHARES = (
+    *("lexical", "relevance", "addressed", "setting", "linked"),
+    *("importance", "usefulness", "confidence", "salience"),
+)
 """The fields that are numbers within 0..1."""
 
 COUNTS = ("served", "revisions", "words")
@@ -93,6 +99,9 @@ MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 
 LABELS = ("session", "speaker")
 """The fields that are names which many share."""
+
+LINK = "link"
+"""The field that says by which names a question is linked to it."""
 
 
 def _a_scope(field: str, value: Any) -> Scope:
@@ -106,7 +115,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "scope": _a_scope,
     "similarity": limits.a_cosine,
     "days_off": limits.a_distance,
-    **dict.fromkeys(LABELS, limits.an_id),
+    **dict.fromkeys((*LABELS, LINK), limits.an_id),
     **dict.fromkeys(SHARES, limits.a_share),
     **dict.fromkeys(MOMENTS, limits.a_moment),
     **dict.fromkeys(COUNTS, limits.a_count),

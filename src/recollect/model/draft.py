@@ -9,8 +9,12 @@ from typing import Any
 
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
-from recollect.model.memory import Kind, MemoryId, Provenance, a_kind, a_metadata, named
+from recollect.model.memory import Kind, MemoryId, a_kind, a_metadata, named
 from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import Provenance
+
+LATER = ("subject",)
+"""The fields that drafts did not have in the first schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class Draft:
     kind: Kind | None = None
     title: str | None = None
     topic_key: str | None = None
+    subject: str | None = None
     tags: tuple[str, ...] = ()
     importance: float | None = None
     confidence: float | None = None
@@ -62,8 +67,12 @@ class Draft:
 
     @property
     def body(self) -> str:
-        """What tells one proposal from another under the same key: a hash of all that was said."""
-        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "key"}
+        """What tells one proposal from another under the same key: a hash of all that was said.
+
+        A field that drafts did not always have counts only if it is said, so that keys of before still hold.
+        """
+        silent = {"key", *(name for name in LATER if getattr(self, name) is None)}
+        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in silent}
         return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
 
 

@@ -12,6 +12,7 @@ class Barrier(StrEnum):
     """Why a memory that the scope may see is not recalled: what it is, or that only other kinds were asked for."""
 
     STATUS = "status"
+    UNINDEXED = "unindexed"
     NOT_YET_KNOWN = "not_yet_known"
     NOT_YET_VALID = "not_yet_valid"
     NO_LONGER_VALID = "no_longer_valid"
@@ -35,24 +36,27 @@ def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
     if then is None:
         return None
     until = then.valid_until or now.valid_until  # which may be before its beginning: then it never held
-    return amended(then, status=now.status, pinned=now.pinned, valid_until=until)
+    return amended(then, status=now.status, pinned=now.pinned, indexed=now.indexed, valid_until=until)
 
 
-def barrier(memory: Memory, at: datetime, *, present: bool = False) -> Barrier | None:
+def barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool = False) -> Barrier | None:
     """What keeps the memory from being recalled for this moment, or `None`.
 
     If the moment is the `present`, whatever is there is known, also if a clock that went back dates it later.
 
     A superseded memory held until it was replaced, so it may be recalled as of before that. A text that was observed
-    later was not known, though its memory was: `as_it_was` has what it said then.
+    later was not known, though its memory was: `as_it_was` has what it said then. If the `past` is asked for too, what
+    held before is as good as what holds.
     """
-    held = memory.status is Status.SUPERSEDED and memory.valid_until is not None
+    held = memory.status is Status.SUPERSEDED and (past or memory.valid_until is not None)
     if memory.status is not Status.ACTIVE and not held:
         return Barrier.STATUS
+    if not memory.indexed:
+        return Barrier.UNINDEXED
     if not present and (memory.created_at > at or revised_since(memory, at)):
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:
         return Barrier.NOT_YET_VALID
-    if memory.ended_by(at):
+    if memory.ended_by(at) and not past:
         return Barrier.NO_LONGER_VALID
     return None

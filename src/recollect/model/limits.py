@@ -58,6 +58,9 @@ COSINE_ROUNDING = 1e-6
 LENGTH_ROUNDING = 1e-3
 """How far the square of a direction's length may be from 1 before it is an error and not rounding."""
 
+MOST_KNOWN = 32
+"""How many memories that have to do with a draft are looked at before it is judged."""
+
 BUSY_TIMEOUT = 30.0
 """For how many seconds others are waited for who write, unless it is said."""
 

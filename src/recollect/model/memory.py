@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Any, NewType, TypeVar
+from typing import Any, NewType, TypeVar, cast
 
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
 from recollect.model.composed import composed
 from recollect.model.scope import Scope
+from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.values import amended
 from recollect.model.wording import printable, shortened
 
@@ -54,18 +55,6 @@ class Status(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-class Provenance(StrEnum):
-    """Through whom a memory came."""
-
-    DIRECT_USER = "direct_user"
-    MODEL_INFERENCE = "model_inference"
-    TOOL_INTERNAL = "tool_internal"
-    TOOL_EXTERNAL = "tool_external"
-    DOCUMENT = "document"
-    IMPORT = "import"
-    OPERATOR = "operator"
-
-
 MOST_ITEMS = 64
 """How many tags, pieces of evidence or origins a memory may name."""
 
@@ -79,6 +68,10 @@ LONGEST_METADATA = 16_384
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing an agent knows: whose it is, what it says, how it was judged, when it held, where it stands.
+
+    `subject` is what it is about, where only one thing can be true of that at a time. `trust` is that of its provenance
+    if nothing else is said. One that is not `indexed` is kept, and never recalled. `remark` says why it stands as it
+    does, where somebody said so.
 
     `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was.
     `recorded_at` and `commit` are the store's alone: when it took in this version, and in which commit.
@@ -94,6 +87,7 @@ class Memory:
     session: str | None = None
     speaker: str | None = None
     topic_key: str | None = None
+    subject: str | None = None
     shared: bool = False
     pinned: bool = False
     importance: float | None = None
@@ -104,13 +98,16 @@ class Memory:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     provenance: Provenance = Provenance.MODEL_INFERENCE
+    trust: Trust = cast("Trust", None)
     source: str | None = None
     evidence: tuple[str, ...] = ()
     derived_from: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     revisions: int = 1
     status: Status = Status.ACTIVE
+    indexed: bool = True
     superseded_by: MemoryId | None = None
+    remark: str | None = None
     recorded_at: datetime | None = None
     commit: int | None = None
 
@@ -120,7 +117,7 @@ class Memory:
             raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
         limits.a_content("text", self.text)
         a_kind("kind", self.kind)
-        for name in ("shared", "pinned"):
+        for name in ("shared", "pinned", "indexed"):
             limits.a_flag(name, getattr(self, name))
         for name, check in _CHECKS.items():
             value = getattr(self, name)
@@ -131,6 +128,11 @@ class Memory:
             raise FieldError(f"{self.valid_until.isoformat()} is before {begins}", field="valid_until")
         a_choice("status", self.status, Status)
         a_choice("provenance", self.provenance, Provenance)
+        object.__setattr__(self, "trust", cast("Trust | None", self.trust) or TRUST[self.provenance])
+        a_choice("trust", self.trust, Trust)
+        if self.trust is not Trust.VOUCHED and TRUST[self.provenance].less_than(self.trust):
+            came = f"what came through {self.provenance.value} is not trusted so far unless an operator vouches for it"
+            raise FieldError(f"{self.trust.value}, but {came}", field="trust")
 
     @classmethod
     def stored(cls, **values: Any) -> "Memory":
@@ -147,14 +149,15 @@ class Memory:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What sets it apart: where it stands, if it is not active; that it is pinned or shared."""
+        """What sets it apart: where it stands, if it is not active; that it is unindexed, pinned or shared."""
         status = () if self.status is Status.ACTIVE else (self.status.value,)
-        return (*status, *(name for name in ("pinned", "shared") if getattr(self, name)))
+        unindexed = () if self.indexed else ("unindexed",)
+        return (*status, *unindexed, *(name for name in ("pinned", "shared") if getattr(self, name)))
 
     @property
     def hash(self) -> str:
-        """The same for two texts that differ in blanks alone."""
-        return content_hash(self.text)
+        """The same for texts of one speaker that differ in blanks alone, and are all events or none of them."""
+        return said_hash(self.text, self.speaker, self.kind)
 
     @property
     def searched_text(self) -> str:
@@ -209,6 +212,17 @@ def _unattributed(text: str, speaker: str) -> str:
 def content_hash(text: str) -> str:
     """What tells a text from others: SHA-256 of its composed form (NFC), any run of blanks as one."""
     return hashlib.sha256(" ".join(composed(text).split()).encode()).hexdigest()
+
+
+def said_hash(text: str, speaker: str | None, kind: str) -> str:
+    """What tells what somebody said from what others say; the same words of two people are two things, and so are that
+    something was said and that it is so.
+    """
+    raw = kind == Kind.EVENT
+    if speaker is None and not raw:
+        return content_hash(text)
+    whose = "" if speaker is None else composed(speaker).casefold()
+    return hashlib.sha256(f"{content_hash(text)} {'event' if raw else ''} {whose}".encode()).hexdigest()
 
 
 def a_choice(field: str, value: Choice, choices: type[Choice]) -> Choice:
@@ -274,8 +288,24 @@ def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
     if len(text) > LONGEST_METADATA:
         raise FieldError(f"{len(text)} characters of JSON; at most {LONGEST_METADATA} are allowed", field=field)
     if "\\u0000" in text or "\\ud" in text:
-        limits.a_clean_text(field, json.dumps(found, ensure_ascii=False))
+        for said in _said_in(found):
+            limits.a_clean_text(field, said)
     return found
+
+
+def _said_in(value: Any) -> Iterator[str]:
+    """Every text in a value of JSON, names among them."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from value
+            yield from _said_in(list(value.values()))
+        case list():
+            for inner in value:
+                yield from _said_in(inner)
+        case _:
+            pass
 
 
 def _refuse_deep(field: str, value: Any) -> None:
@@ -295,9 +325,10 @@ _NESTED = (Mapping, list, tuple)
 _CHECKS: Mapping[str, Any] = {
     "title": _title,
     "tags": _labels,
-    **dict.fromkeys(("session", "speaker", "topic_key", "source", "superseded_by"), limits.an_id),
+    **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), limits.an_id),
     "derived_from": _labels,
     "evidence": _quotes,
+    "remark": limits.a_line,
     **dict.fromkeys(("importance", "confidence", "salience"), limits.a_share),
     **dict.fromkeys(
         ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), limits.a_moment

@@ -28,14 +28,17 @@ class Probe:
 
     `vectors` are several ways to ask the same, of which the nearest counts. `in_turns` says that a memory is heard with
     what was said before it in its session. `present` says that it is now: all that the store has is known, also what a
-    clock that went back dates later.
+    clock that went back dates later. `past` says that what held before the moment is asked for too. `names` is all that
+    may be a name in the question, for whoever wants to know what is linked to it.
     """
 
     scope: Scope
     at: datetime
     present: bool = False
+    past: bool = False
     known_at: datetime | None = None
     terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     vectors: Vectors | None = None
     in_turns: bool = False
     encoder: Encoder | None = None

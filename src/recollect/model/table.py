@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import FieldError, remedy
 from recollect.model import limits
-from recollect.model.candidate import COUNTS, LABELS, MOMENTS, SHARES, Candidate
+from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
 
@@ -148,6 +148,7 @@ class Table:
         similarity: NDArray[np.floating[Any]] | None = None,
         lexical: NDArray[np.floating[Any]] | None = None,
         similarity_error: float | None = None,
+        link: Labels | None = None,
         **others: NDArray[np.floating[Any]] | None,
     ) -> "Table":
         """The same columns and what one question brought up; of the evidence, only the length is checked.
@@ -160,6 +161,8 @@ class Table:
         evidence = {name: np.asarray(column, dtype=np.float64) for name, column in given if column is not None}
         for name, column in evidence.items():
             _refuse_length(name, column, self.ids)
+        if link is not None:
+            _refuse_length(LINK, link, self.ids)
         _refuse_error(error)
         return Table.trusted(
             ids=self.ids,
@@ -167,7 +170,7 @@ class Table:
             dates=self.dates,
             kinds=self.kinds,
             vectors=self.vectors,
-            labels=self.labels,
+            labels=self.labels if link is None else {**self.labels, LINK: link},
             similarity_error=error,
         )
 
@@ -251,7 +254,7 @@ DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
 WHOLE = frozenset({*COUNTS, *MOMENTS})
 """The fields without fractions: a candidate would lose them."""
 
-NAMED = ("scope", *LABELS)
+NAMED = ("scope", *LABELS, LINK)
 """The fields kept as labels; a scope by its path."""
 
 FIELDS = tuple(field.name for field in fields(Candidate))
@@ -309,7 +312,7 @@ def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
 def _labels(candidates: Sequence[Candidate]) -> dict[str, Labels]:
     scopes = [None if one.scope is None else str(one.scope) for one in candidates]
     owners = {"session": scopes}
-    found = {name: Labels.of([getattr(one, name) for one in candidates], owners.get(name)) for name in LABELS}
+    found = {name: Labels.of([getattr(one, name) for one in candidates], owners.get(name)) for name in (*LABELS, LINK)}
     return {"scope": Labels.of(scopes), **found}
 
 

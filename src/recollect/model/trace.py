@@ -52,6 +52,7 @@ class Trace:
     packed: tuple[Placed, ...]
     omitted: tuple[Passed, ...]
     excluded: Mapping[str, int]
+    past: bool = False
 
     @property
     def moments(self) -> list[tuple[str, datetime]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from recollect.errors import NotFound
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.wording import printable, shortened
 
@@ -23,6 +24,54 @@ class Reinforced:
     """It is no news: the memory says so already, or its topic has a text that was observed later; it was echoed."""
 
     twin: MemoryId
+    reason: str = "the same words"
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """It is a memory of its own, and another one of its subject holds no longer."""
+
+    old: MemoryId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """It is a memory of its own that held until a later one of its subject, which was known already."""
+
+    newer: MemoryId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reactivated:
+    """It was said before and put away since; it is said again, so it is back."""
+
+    was: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unindexed:
+    """It is an event like one that is known: kept, and not found by a question."""
+
+    twin: MemoryId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """It is kept, and recalled only once an operator releases it; `other` is the memory that it is at odds with."""
+
+    reason: str
+    other: MemoryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was written; `other` is the memory that stands in the way, if one does."""
+
+    reason: str
+    other: MemoryId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +86,78 @@ class Unchanged:
     """It stood so already; nothing was written."""
 
 
-Verdict = Created | Updated | Reinforced | Changed | Unchanged
+Verdict = (
+    Created
+    | Updated
+    | Reinforced
+    | Superseded
+    | Outdated
+    | Reactivated
+    | Unindexed
+    | Quarantined
+    | Refused
+    | Changed
+    | Unchanged
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a writer gets back: which memory now says it, what was decided, and the memory itself."""
+    """What a writer gets back: which memory now says it, what was decided, and the memory itself.
 
-    id: MemoryId
+    A refused draft may have none: then asking for it says why. `redacted` names what was taken out before anything
+    was kept: what was private, and kinds of secrets.
+    """
+
+    _id: MemoryId | None
     verdict: Verdict
-    memory: Memory
+    _memory: Memory | None
+    redacted: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> MemoryId:
+        if self._id is None:
+            raise NotFound(f"nothing was kept: {self.reason}")
+        return self._id
+
+    @property
+    def memory(self) -> Memory:
+        if self._memory is None:
+            raise NotFound(f"nothing was kept: {self.reason}")
+        return self._memory
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a memory that says it."""
+        return self._memory is not None
+
+    @property
+    def reason(self) -> str:
+        """Why it was decided so; empty where the verdict says it all."""
+        match self.verdict:
+            case Reinforced() | Superseded() | Outdated() | Unindexed() | Quarantined() | Refused():
+                return self.verdict.reason
+            case Reactivated(was):
+                return f"it was {was}, and was said again since"
+            case _:
+                return ""
+
+    @property
+    def other(self) -> MemoryId | None:
+        """The other memory that the decision was about, if there is one."""
+        match self.verdict:
+            case Reinforced(twin, _) | Unindexed(twin, _):
+                return twin
+            case Superseded(old, _):
+                return old
+            case Outdated(newer, _):
+                return newer
+            case Quarantined(_, other) | Refused(_, other):
+                return other
+            case _:
+                return None
 
     def __repr__(self) -> str:
-        return f"<Receipt {self.verdict}: {printable(self.id)}  {shortened(self.memory.text)}>"
+        if self._id is None or self._memory is None:
+            return f"<Receipt {self.verdict}>"
+        return f"<Receipt {self.verdict}: {printable(self._id)}  {shortened(self._memory.text)}>"

@@ -7,6 +7,7 @@ from datetime import UTC, date
 
 from recollect.errors import InvalidInput, show
 from recollect.model.memory import Kind, Memory, embedded
+from recollect.model.trust import Trust
 from recollect.packing import escaping
 from recollect.packing.tokens import Estimate, TokenCounter
 from recollect.ranking.result import Scored
@@ -38,6 +39,11 @@ _MARKER = re.compile(r"[0-9a-f]{16,64}")
 def _said_on(memory: Memory) -> date:
     """The day, in UTC, on which the text as it is was observed."""
     return (memory.updated_at or memory.created_at).astimezone(UTC).date()
+
+
+def _held_until(memory: Memory) -> str | None:
+    """The day, in UTC, until which it holds or held."""
+    return None if memory.valid_until is None else memory.valid_until.astimezone(UTC).date().isoformat()
 
 
 def said_by(memory: Memory) -> str | None:
@@ -93,6 +99,9 @@ class Prompt:
             "id": memory.id,
             "kind": memory.kind.value,
             "date": _said_on(memory).isoformat(),
+            "until": _held_until(memory),
+            "superseded-by": memory.superseded_by,
+            "trust": None if memory.trust.level >= Trust.INFERRED.level else memory.trust.value,
             "speaker": said_by(memory),
             "title": memory.title,
         }

@@ -9,10 +9,25 @@ from typing import assert_never
 from recollect.model.archive import Imported, Inventory
 from recollect.model.eligibility import Barrier
 from recollect.model.erasure import Erasure
-from recollect.model.memory import Memory, Status
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.report import Report
+from recollect.model.trust import TRUST
 from recollect.model.usage import Usage
-from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.verdict import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Receipt,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+    Verdict,
+)
 from recollect.model.wording import counted, left_out, printable, shortened, spelled_out
 from recollect.packing.pack import Context, Omitted, Reason
 from recollect.packing.prompt import said_by
@@ -98,14 +113,37 @@ def verdict(verdict: Verdict) -> str:
             return "created"
         case Updated(revision):
             return f"updated: revision {revision}"
-        case Reinforced():
-            return "nothing new: it says so already, or something newer; counted as said again"
+        case Reinforced(_, reason):
+            return f"nothing new ({reason}); counted as said again"
+        case Superseded(old, reason):
+            return f"created; {old} holds no longer ({reason})"
+        case Outdated(newer, reason):
+            return f"created as what held until {newer} ({reason})"
+        case Reactivated(was):
+            return f"back: it was {was}, and was said again since"
+        case Unindexed(_, reason):
+            return f"kept, and not indexed: {reason}"
+        case Quarantined(reason, other):
+            return f"quarantined: {reason}{_other(other)}; `recollect curate release ID` lets it be recalled"
+        case Refused(reason, _):
+            return f"refused: {reason}"
         case Changed(to):
             return f"now {to}"
         case Unchanged():
             return "unchanged: nothing of that is new"
         case _ as unknown:
             assert_never(unknown)
+
+
+def _other(other: MemoryId | None) -> str:
+    return "" if other is None else f" ({other})"
+
+
+def receipt(receipt: Receipt) -> Iterator[str]:
+    """What became of a draft or of a change, and what was taken out of it before."""
+    yield verdict(receipt.verdict)
+    if receipt.redacted:
+        yield f"taken out before anything was kept: {', '.join(receipt.redacted)}"
 
 
 def erasure(erasure: Erasure, paint: Paint = plain) -> Iterator[str]:
@@ -249,7 +287,10 @@ def _facts(memory: Memory) -> Iterator[tuple[str, str]]:
     yield "kind", memory.kind.value
     yield "scope", str(memory.scope)
     yield "standing", marks(memory) or memory.status.value
+    yield "replaced", "" if memory.superseded_by is None else f"by {memory.superseded_by}"
+    yield "remark", memory.remark or ""
     yield "topic", memory.topic_key or ""
+    yield "subject", memory.subject or ""
     yield "tags", ", ".join(memory.tags)
     yield "said", ", ".join(filter(None, [memory.speaker and f"by {memory.speaker}", memory.session]))
     yield "observed", moment(memory.observed_at or memory.created_at)
@@ -257,6 +298,7 @@ def _facts(memory: Memory) -> Iterator[tuple[str, str]]:
     judged = {name: getattr(memory, name) for name in ("importance", "confidence", "salience")}
     yield "judged", ", ".join(f"{name} {value:g}" for name, value in judged.items() if value is not None)
     yield "from", ", ".join(filter(None, [memory.provenance.value, memory.source]))
+    yield "trust", "" if memory.trust is TRUST[memory.provenance] else memory.trust.value
     yield "lineage", ", ".join((*memory.derived_from, *memory.evidence))
     yield "metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""
     yield "revisions", str(memory.revisions)
@@ -307,6 +349,8 @@ def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
     match barrier:
         case Barrier.STATUS:
             return f"it is {status.value}"
+        case Barrier.UNINDEXED:
+            return "it is an event like another, kept without being indexed"
         case Barrier.NOT_YET_KNOWN:
             return "it was not known yet"
         case Barrier.NOT_YET_VALID:

@@ -15,7 +15,7 @@ from recollect.model.report import Report
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Usage
-from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.verdict import Receipt
 from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.result import Ranking, Scored
@@ -46,7 +46,13 @@ def usage(usage: Usage) -> dict[str, Any]:
 
 def receipt(receipt: Receipt) -> dict[str, Any]:
     """What became of a draft or of a change, and the memory that says it now."""
-    return {"id": receipt.id, **_verdict(receipt.verdict), "memory": memory(receipt.memory)}
+    kept = receipt.kept
+    return {
+        "id": receipt.id if kept else None,
+        **_verdict(receipt),
+        "redacted": list(receipt.redacted),
+        "memory": memory(receipt.memory) if kept else None,
+    }
 
 
 def ranking(ranking: Ranking) -> dict[str, Any]:
@@ -172,20 +178,11 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    match verdict:
-        case Created():
-            return {"verdict": "created"}
-        case Updated(revision):
-            return {"verdict": "updated", "revision": revision}
-        case Reinforced(twin):
-            return {"verdict": "reinforced", "twin": twin}
-        case Changed(to):
-            return {"verdict": "changed", "to": to}
-        case Unchanged():
-            return {"verdict": "unchanged"}
-        case _ as unknown:
-            assert_never(unknown)
+def _verdict(receipt: Receipt) -> dict[str, Any]:
+    """The verdict by its name, with what it says beside that."""
+    verdict = receipt.verdict
+    said = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
+    return {"verdict": type(verdict).__name__.lower(), **said}
 
 
 def _scheme(ranking: Ranking) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.evidence import analysis, asking, lexical, turns
+from recollect.evidence import analysis, asking, lexical, linking, turns
+from recollect.evidence.entities import entities
+from recollect.evidence.linking import Link
 from recollect.evidence.similarity import nearest
 from recollect.heirs import Lock
 from recollect.model.archive import Inventory, Item
@@ -56,12 +58,13 @@ class DictionaryStore:
         refuse_other_model(state.encoder, probe.encoder)
         until = state.until(probe.known_at)
         seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
-        barriers = [barrier(one.memory, probe.at, present=probe.present) for one in seen]
+        barriers = [barrier(one.memory, probe.at, present=probe.present, past=probe.past) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         said = _turns(seen, eligible.tolist()) if probe.in_turns else {}
         shares = _shares(seen, eligible.tolist(), probe.terms, said)
         settings = _settings(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
         near = _similarities(seen, probe.vectors, said)
+        links = linking.linked(_mentions(seen, eligible.tolist()), probe.names) if probe.names else {}
         candidates = [
             _candidate(
                 one,
@@ -69,6 +72,7 @@ class DictionaryStore:
                 similarity=near[row],
                 lexical=shares.get(row),
                 setting=settings.get(row),
+                link=links.get(row),
             )
             for row, one in enumerate(seen)
         ]
@@ -84,6 +88,11 @@ class DictionaryStore:
     def speakers(self, probe: Probe) -> frozenset[str]:
         found = self.gather(probe)
         return frozenset(one.speaker for one in found.memories(found.rows.tolist()) if one and one.speaker)
+
+    def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
+        found = self.gather(probe)
+        memories = zip(found.rows.tolist(), found.memories(found.rows.tolist()), strict=True)
+        return {found.table.ids[row]: sorted(_names(one)) for row, one in memories if one is not None}
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
         state = self._checked()
@@ -226,6 +235,15 @@ def _similarities(seen: Sequence[Version], vectors: Vectors | None, said: Mappin
     return [turns.nearness(own(row), own(said[row]) if row in said else None) for row in range(len(seen))]
 
 
+def _mentions(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    return {row: _names(seen[row].memory) for row in eligible}
+
+
+def _names(memory: Memory) -> tuple[str, ...]:
+    """The names that a memory mentions, and who said it."""
+    return entities(memory.searched_text, memory.speaker)
+
+
 def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
     if all(seen[row].memory.session is None for row in eligible):
         return {}
@@ -249,7 +267,13 @@ def _session(memory: Memory) -> Session | None:
 
 
 def _candidate(
-    version: Version, usage: Usage, *, similarity: float | None, lexical: float | None, setting: float | None
+    version: Version,
+    usage: Usage,
+    *,
+    similarity: float | None,
+    lexical: float | None,
+    setting: float | None,
+    link: Link | None,
 ) -> Candidate:
     memory, vector = version.memory, version.vector
     return Candidate(
@@ -258,6 +282,8 @@ def _candidate(
         similarity=similarity,
         lexical=lexical,
         setting=setting,
+        linked=None if link is None else link.value,
+        link=None if link is None else link.path,
         created_at=memory.created_at,
         updated_at=memory.updated_at,
         last_accessed_at=usage.last_served_at,

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import takewhile
 
 import numpy as np
 
+from recollect.evidence.likeness import alike
 from recollect.model.archive import Imported, Item, Saved, said
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.limits import MOST_KNOWN
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
@@ -65,12 +68,39 @@ class DictionaryWriting:
         found = self._state.known(id, self.commit)
         return found.memory if found is not None and found.memory.scope == scope else None
 
-    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
-        here = self._state.said.get((scope, hash), {})
-        id = here.get(topic_key, here.get(None))
-        if id is None and topic_key is None and here:
-            id = min(here.values(), key=list(self._state.versions).index)
-        return None if id is None else self.get(scope, id)
+    def sayings(self, memory: Memory) -> list[Memory]:
+        found = [
+            one
+            for one in self._present(memory.scope)
+            if (one.hash == memory.hash or alike(one, memory))
+            and (memory.topic_key is None or one.topic_key in (None, memory.topic_key))
+        ]
+        found.sort(key=lambda one: (one.status is not Status.ACTIVE, one.topic_key != memory.topic_key))
+        return found[:MOST_KNOWN]
+
+    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
+        found = [
+            one
+            for one in self._present(scope)
+            if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(after)
+        ]
+        return sorted(found, key=lambda one: (one.status.value, _begins(one), one.id))[:MOST_KNOWN]
+
+    def _present(self, scope: Scope) -> list[Memory]:
+        """The memories of a scope as they stand, in the order in which they came."""
+        return [versions[-1].memory for versions in self._state.versions.values() if versions[-1].memory.scope == scope]
+
+    def standing_since(self, id: MemoryId) -> datetime | None:
+        versions = [one.memory for one in self._state.versions.get(id, ())]
+        same = list(takewhile(lambda one: one.status is versions[-1].status, reversed(versions)))
+        return same[-1].recorded_at if same else None
+
+    def direction(self, id: MemoryId) -> Vector | None:
+        found = self._state.known(id, self.commit)
+        return None if found is None else found.vector
+
+    def echoed(self, id: MemoryId, at: datetime) -> bool:
+        return any(one.memory == id and one.use is Use.ECHOED and one.at == at for one in self._state.happened)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._state.topic(scope, topic_key)
@@ -205,6 +235,14 @@ class DictionaryWriting:
         for kept in saved.keys:
             self._state.kept.setdefault((kept.scope, kept.key), kept)
 
+    def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
+        versions = self._state.versions.items()
+        return sorted(id for id, ones in versions if self.get(scope, id) and any(one.commit == commit for one in ones))
+
+    def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
+        found = self._state.known(id, commit - 1)
+        return None if found is None or found.memory.scope != scope else (found.memory, found.vector)
+
     def lineage(self, scope: Scope) -> list[Lineage]:
         said = [one.memory for id, versions in self._state.versions.items() for one in versions if self.get(scope, id)]
         return [Lineage(one.id, one.source, one.derived_from) for one in said if one.source or one.derived_from]
@@ -245,6 +283,10 @@ class DictionaryWriting:
         state.kept = {at: one for at, one in state.kept.items() if one.memory not in gone}
         state.traces = left
         return Erased(ids=tuple(sorted(gone)), versions=versions, contexts=contexts)
+
+
+def _begins(memory: Memory) -> datetime:
+    return memory.valid_from or memory.observed_at or memory.created_at
 
 
 def _vector(value: bytes | None) -> Vector | None:

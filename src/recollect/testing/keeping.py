@@ -12,7 +12,7 @@ from recollect.evidence.analysis import terms
 from recollect.evidence.similarity import cosines, direction
 from recollect.model.candidate import Candidate
 from recollect.model.encoder import Encoder
-from recollect.model.memory import Memory, MemoryId
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Found, Probe, Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Passed, Placed, Trace
@@ -153,3 +153,9 @@ def the_candidate(found: Found, id: str) -> Candidate:
     """The eligible candidate of that id, without its direction."""
     row = next(row for row in found.rows.tolist() if found.table.ids[row] == id)
     return found.candidates([row])[0]
+
+
+def twin_of(writing: Writing, memory: Memory) -> Memory | None:
+    """The active memory that says the same as it, word for word."""
+    found = [one for one in writing.sayings(memory) if one.hash == memory.hash and one.status is Status.ACTIVE]
+    return found[0] if found else None

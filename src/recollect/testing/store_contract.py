@@ -20,6 +20,8 @@ from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
 from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
+from recollect.testing.promises.links import Links  # noqa: E402
+from recollect.testing.promises.runs import Runs  # noqa: E402
 from recollect.testing.promises.scopes import Scopes  # noqa: E402
 from recollect.testing.promises.threads import Threads  # noqa: E402
 from recollect.testing.promises.turns import Turns  # noqa: E402
@@ -31,6 +33,7 @@ class StoreContract(
     Scopes,
     Versions,
     Transactions,
+    Runs,
     Uses,
     Votes,
     Keys,
@@ -45,6 +48,7 @@ class StoreContract(
     AsOf,
     Threads,
     Turns,
+    Links,
 ):
     """What every store promises. A store supplies the fixture `store`, which is new for each test.
 

@@ -30,14 +30,17 @@ def plan_of(db: apsw.Connection, statement: str, given: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("statement", "by"),
     [
-        ("twin", "one_active_memory_says_it (scope=? AND hash=?)"),
+        ("sayings", "memories_by_hash (scope=? AND hash=?)"),
+        ("sayings", "memories_by_likeness (scope=? AND likeness=?)"),
+        ("about", "memories_by_subject (scope=? AND subject=?)"),
         ("twin_id", "one_active_memory_says_it (scope=? AND hash=?)"),
         ("topic", "one_active_memory_of_a_topic (scope=? AND topic_key=?)"),
         ("topic_id", "one_active_memory_of_a_topic (scope=? AND topic_key=?)"),
     ],
 )
-def test_a_memory_is_found_by_its_words_and_by_its_topic(statement: str, by: str, db: apsw.Connection) -> None:
-    given = {"path": "acme/ana", "scope": 1, "hash": "hash", "topic_key": "topic"}
+def test_a_memory_is_found_by_its_words_its_topic_and_its_subject(statement: str, by: str, db: apsw.Connection) -> None:
+    given = {"path": "acme/ana", "scope": 1, "hash": "hash", "likeness": "like", "topic_key": "topic"}
+    given |= {"subject": "home", "after": 0, "most": 9}
     plan = plan_of(db, SQL[statement], given)
     assert [step for step in plan if step.endswith(by)] != []
     assert [step for step in plan if step.startswith("SCAN") or "memories_by_scope" in step] == []

@@ -74,7 +74,7 @@ def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> Non
         path=str(backup),
         bytes=len(before),
         sealed=True,
-        schema=1,
+        schema=3,
         encoder=Encoder("hashing-256", 256),
         memories=61,
         versions=64,
@@ -322,8 +322,13 @@ WRONG: dict[str, tuple[str, str]] = {
     "a text": ("UPDATE contents SET text = 'another' WHERE number = 3", "content 3 is not the text that its sum"),
     "the terms": ("UPDATE contents SET terms = x'' WHERE number = 3", "content 3 is not the text that its terms"),
     "the analyser": ("UPDATE contents SET analyser = '0' WHERE number = 3", "content 3 has the terms of analyser '0'"),
+    "the names": ("UPDATE contents SET entities = 'ana' WHERE number = 3", "content 3 is not the text that its names"),
+    "the naming": ("UPDATE contents SET naming = '0' WHERE number = 3", "content 3 has names by the rules '0'"),
     "a content of nobody": (
-        "INSERT INTO contents SELECT 99, title, text, hash, terms, analyser FROM contents WHERE number = 3",
+        (
+            "INSERT INTO contents SELECT 99, title, text, hash, terms, analyser, entities, naming "
+            "FROM contents WHERE number = 3"
+        ),
         "belongs to no memory",
     ),
     "a short vector": ("UPDATE vectors SET value = x'0000803f' WHERE key / 256 = 3", "content 3 has 4 bytes"),

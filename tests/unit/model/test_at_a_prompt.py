@@ -37,7 +37,7 @@ def test_a_memory_says_whose_it_is_what_it_is_and_how_it_begins(memory: Memory, 
     [
         (Created(), "Created()"),
         (Updated(3), "Updated(revision=3)"),
-        (Reinforced(MemoryId("seat")), "Reinforced(twin='seat')"),
+        (Reinforced(MemoryId("seat")), "Reinforced(twin='seat', reason='the same words')"),
         (Changed("pinned"), "Changed(to='pinned')"),
         (Unchanged(), "Unchanged()"),
     ],

@@ -7,8 +7,9 @@ import pytest
 
 from recollect.errors import FieldError, ScopeError
 from recollect.model.draft import Draft, read_draft
-from recollect.model.memory import Kind, Provenance
+from recollect.model.memory import Kind
 from recollect.model.scope import Scope
+from recollect.model.trust import Provenance
 from recollect.testing import NOW
 
 
@@ -68,6 +69,7 @@ CHANGES: dict[str, Any] = {
     "scope": "acme/bob",
     "kind": "fact",
     "title": "t",
+    "subject": "home",
     "topic_key": "seat",
     "tags": ["a"],
     "importance": 0.5,

@@ -16,6 +16,8 @@ from recollect.testing import NOW, a_memory
     [
         ({"text": " \n\t"}, "field 'text': is blank"),
         ({"text": "a\0b"}, "field 'text': has a NUL"),
+        ({"metadata": {"a": ["x\0y"]}}, "field 'metadata': has a NUL"),
+        ({"metadata": {"a\0": 1}}, "field 'metadata': has a NUL"),
         ({"text": "a\ud800"}, "field 'text': has half a character at 1"),
         ({"text": "é" * (LONGEST_TEXT // 2 + 1)}, "field 'text': 524289 characters"),
         ({"text": 7}, "field 'text': 7 is no text"),

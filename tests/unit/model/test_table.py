@@ -116,6 +116,7 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
         ({"similarity_error": -0.1}, "field 'similarity_error': -0.1 is no error"),
         ({"addressed": np.zeros(2)}, "field 'addressed': 2 values for 1 ids"),
         ({"days_off": np.zeros(3)}, "field 'days_off': 3 values for 1 ids"),
+        ({"link": Labels.of(["ana", "ana"])}, "field 'link': 2 values for 1 ids"),
     ],
 )
 def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, Any], complaint: str) -> None:
@@ -183,9 +184,11 @@ def test_a_column_of_another_length_is_refused(column: str) -> None:
 
 def test_evidence_of_any_name_is_added_and_similarities_that_are_not_given_keep_their_error() -> None:
     rough = Table.of([a_candidate("a", similarity=0.5)]).with_evidence(similarity_error=0.1)
-    asked = rough.with_evidence(addressed=np.array([1.0]), days_off=np.array([2.5]), setting=None)
+    asked = rough.with_evidence(addressed=np.array([1.0]), days_off=np.array([2.5]), setting=None, link=None)
     assert asked.similarity_error == 0.1
     assert asked.candidate(0) == a_candidate("a", similarity=0.5, addressed=1.0, days_off=2.5)
+    linked = rough.with_evidence(linked=np.array([0.5]), link=Labels.of(["ana"]))
+    assert linked.candidate(0) == a_candidate("a", similarity=0.5, linked=0.5, link="ana")
     assert rough.with_evidence(similarity=np.array([0.25])).similarity_error == 0.0
     assert rough.with_evidence(lexical=np.array([0.25]), similarity_error=0.0).similarity_error == 0.0
 
@@ -210,6 +213,7 @@ def test_labels_come_back_with_their_candidates() -> None:
         "scope": [None, None, None],
         "session": ["s", None, "s"],
         "speaker": ["Ana", "Ben", None],
+        "link": [None, None, None],
     }
     assert table.candidates([2, 0, 1]) == [pool[2], pool[0], pool[1]]
     assert table.take(np.array([2, 1])).candidates([0, 1]) == pool[2:0:-1]

@@ -6,9 +6,23 @@ from datetime import timedelta
 import pytest
 
 from recollect.model.eligibility import Barrier
-from recollect.model.memory import Kind, MemoryId, Provenance, Status
+from recollect.model.memory import Kind, MemoryId, Status
+from recollect.model.trust import Provenance
 from recollect.model.usage import UNUSED, Usage
-from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.verdict import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+    Verdict,
+)
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
@@ -279,7 +293,14 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
     [
         (Created(), "created"),
         (Updated(3), "updated: revision 3"),
-        (Reinforced(MemoryId("m")), "nothing new: it says so already, or something newer; counted as said again"),
+        (Reinforced(MemoryId("m")), "nothing new (the same words); counted as said again"),
+        (Superseded(MemoryId("o"), "why"), "created; o holds no longer (why)"),
+        (Outdated(MemoryId("n"), "why"), "created as what held until n (why)"),
+        (Reactivated("forgotten"), "back: it was forgotten, and was said again since"),
+        (Unindexed(MemoryId("t"), "why"), "kept, and not indexed: why"),
+        (Quarantined("why"), "quarantined: why; `recollect curate release ID` lets it be recalled"),
+        (Quarantined("why", MemoryId("o")), "quarantined: why (o); `recollect curate release ID` lets it be recalled"),
+        (Refused("why"), "refused: why"),
         (Changed("pinned"), "now pinned"),
         (Unchanged(), "unchanged: nothing of that is new"),
     ],

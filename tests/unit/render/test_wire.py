@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,21 @@ from hypothesis import strategies as st
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.usage import Usage
-from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.verdict import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Receipt,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+    Verdict,
+)
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
@@ -91,19 +105,42 @@ def test_a_memory_has_every_field_and_plain_values() -> None:
     assert (sent["importance"], sent["title"]) == (1 / 3, None)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "sent"),
-    [
-        (Created(), {"verdict": "created"}),
-        (Updated(3), {"verdict": "updated", "revision": 3}),
-        (Reinforced(MemoryId("m")), {"verdict": "reinforced", "twin": "m"}),
-        (Changed("pinned"), {"verdict": "changed", "to": "pinned"}),
-        (Unchanged(), {"verdict": "unchanged"}),
-    ],
-)
+SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
+    (Created(), {"verdict": "created"}),
+    (Updated(3), {"verdict": "updated", "revision": 3}),
+    (Reinforced(MemoryId("m")), {"verdict": "reinforced", "twin": "m", "reason": "the same words"}),
+    (Superseded(MemoryId("o"), "why"), {"verdict": "superseded", "old": "o", "reason": "why"}),
+    (Outdated(MemoryId("n"), "why"), {"verdict": "outdated", "newer": "n", "reason": "why"}),
+    (Reactivated("forgotten"), {"verdict": "reactivated", "was": "forgotten"}),
+    (Unindexed(MemoryId("t"), "why"), {"verdict": "unindexed", "twin": "t", "reason": "why"}),
+    (Quarantined("why"), {"verdict": "quarantined", "reason": "why", "other": None}),
+    (Refused("why", MemoryId("t")), {"verdict": "refused", "reason": "why", "other": "t"}),
+    (Changed("pinned"), {"verdict": "changed", "to": "pinned"}),
+    (Unchanged(), {"verdict": "unchanged"}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "sent"), SHAPES)
 def test_every_verdict_has_its_shape(verdict: Verdict, sent: dict[str, Any]) -> None:
     memory = a_memory("m")
-    assert wire.receipt(Receipt(memory.id, verdict, memory)) == {"id": "m", **sent, "memory": wire.memory(memory)}
+    shown = {"id": "m", **sent, "redacted": ["private"], "memory": wire.memory(memory)}
+    assert wire.receipt(Receipt(memory.id, verdict, memory, ("private",))) == shown
+
+
+def test_of_what_was_not_kept_only_the_reason_is_told() -> None:
+    sent: dict[str, Any] = {
+        "id": None,
+        "verdict": "refused",
+        "reason": "why",
+        "other": None,
+        "redacted": [],
+        "memory": None,
+    }
+    assert wire.receipt(Receipt(None, Refused("why"), None)) == sent
+
+
+def test_every_verdict_is_shown() -> None:
+    assert {one.__name__.lower() for one in get_args(Verdict)} == {shape["verdict"] for _, shape in SHAPES}
 
 
 def test_usage_is_counts_with_their_usefulness() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import apsw
 
-from recollect.evidence import analysis, postings
+from recollect.evidence import analysis, entities, postings
+from recollect.evidence.likeness import likeness
 from recollect.model.archive import Content, Imported, Inventory, Item, Saved, SavedUse, SavedVote, said
 from recollect.model.kept import Kept
 from recollect.model.memory import Memory, MemoryId, content_hash
@@ -17,7 +18,7 @@ from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote, standing, tally_votes
 from recollect.stores.refusals import context_taken, id_taken, says_something_else
-from recollect.stores.sqlite import rows
+from recollect.stores.sqlite import mentions, rows
 from recollect.stores.sqlite.sql import SQL, all_rows, inside, one_row, the_row
 from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.twins import refuse_second
@@ -167,6 +168,8 @@ class Loading:
             hash=content_hash(content.text),
             terms=postings.encode(analysis.counts(content.searched_text)),
             analyser=analysis.VERSION,
+            entities=mentions.encode(content.title, content.text),
+            naming=entities.VERSION,
         )
         if content.vector is not None:
             self._run("add_vector", content=number, encoder=self._encoder, value=content.vector)
@@ -174,7 +177,7 @@ class Loading:
 
     def _state(self, memory: Memory) -> dict[str, Any]:
         commit, recorded_at = self._stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
-        state = rows.state(memory, memory.hash, recorded_at=recorded_at, commit=commit)
+        state = rows.state(memory, memory.hash, likeness(memory), recorded_at=recorded_at, commit=commit)
         return dict(zip(rows.STATE, state, strict=True))
 
     def _usage(self, saved: Saved, number: int, scope: int) -> None:

@@ -12,13 +12,14 @@ import apsw
 import numpy as np
 
 from recollect.errors import RecollectError, show
-from recollect.evidence import analysis, postings
+from recollect.evidence import analysis, entities, postings
+from recollect.evidence.likeness import likeness
 from recollect.model.limits import IN_MEMORY, LENGTH_ROUNDING, MOST_AHEAD
 from recollect.model.memory import content_hash, searched
 from recollect.model.scope import Scope
 from recollect.model.table import MICROSECOND
 from recollect.model.usage import standing, tally_votes
-from recollect.stores.sqlite import rows
+from recollect.stores.sqlite import mentions, rows
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.sql import SQL, all_rows
 
@@ -90,14 +91,18 @@ def _made(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
 
 
 def _contents(db: apsw.Connection) -> Problems:
-    """What memories say is what its sum and its terms were made of."""
-    for number, title, text, hash, terms, analyser in db.execute(SQL["check_contents"]):
+    """What memories say is what its sum, its terms and its names were made of."""
+    for number, title, text, hash, terms, analyser, names, naming in db.execute(SQL["check_contents"]):
         if content_hash(text) != hash:
             yield f"content {number} is not the text that its sum was made of"
         if analyser == analysis.VERSION and postings.encode(analysis.counts(searched(title, text))) != terms:
             yield f"content {number} is not the text that its terms were made of"
         if analyser != analysis.VERSION:
             yield f"content {number} has the terms of analyser {analyser!r}, and this is {analysis.VERSION!r}"
+        if naming == entities.VERSION and mentions.encode(title, text) != names:
+            yield f"content {number} is not the text that its names were found in"
+        if naming != entities.VERSION:
+            yield f"content {number} has names by the rules {naming!r}, and these are {entities.VERSION!r}"
     for (number,) in db.execute(SQL["check_unused_contents"]):
         yield f"content {number} belongs to no memory"
 
@@ -140,11 +145,14 @@ def _chain(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
             yield f"memory {id} has a version without a content"
             continue
         try:
-            rows.memory(tuple(row)).changed()  # which looks at every field, unlike reading
+            memory = rows.memory(tuple(row)).changed()  # which looks at every field, unlike reading
         except UNREADABLE as error:
             yield f"memory {id} cannot be read ({error})"
-        if state["hash"] != hash:
+            continue
+        if content_hash(memory.text) != hash or state["hash"] != memory.hash:
             yield f"memory {id} has the sum of another text"
+        if state["likeness"] != likeness(memory):
+            yield f"memory {id} has the likeness of another text"
         if recorded.get(state["changed"], state["recorded_at"]) != state["recorded_at"]:
             yield f"memory {id} was not recorded when its commit was"
     ends = [until for _, until in states]

@@ -3,22 +3,26 @@
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import apsw
 
 from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
+from recollect.evidence.likeness import likeness_of
 from recollect.files import beside, sweep
 from recollect.heirs import tell_children
 from recollect.model.limits import IN_MEMORY
+from recollect.model.memory import said_hash
 from recollect.stores.migrate import Migration, migrate, migrations, mismatch
 from recollect.stores.sqlite import descriptors, forks, seal
 from recollect.stores.sqlite.ledger import Ledger
+from recollect.stores.sqlite.mentions import encode
 from recollect.stores.sqlite.presence import Presence, stamp
 from recollect.stores.sqlite.translation import ours, translated
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
@@ -41,6 +45,14 @@ _WRITER_CACHE, _READER_CACHE = 8 * 1024, 4 * 1024
 
 _KEPT_LOG = 64 * 1024**2
 """Bytes of the write-ahead log that stay on disk when it begins anew."""
+
+
+FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
+    "said_hash": (said_hash, 3),
+    "likeness": (likeness_of, 3),
+    "entities": (encode, 2),
+}
+"""By which migrations fill new columns, and how many arguments each takes."""
 
 
 class Database:
@@ -240,6 +252,8 @@ class Database:
             raise SchemaMismatch(
                 f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
             )
+        for name, (function, arguments) in FUNCTIONS.items():
+            db.create_scalar_function(name, function, arguments, deterministic=True)
         return migrate(ledger, steps)
 
 

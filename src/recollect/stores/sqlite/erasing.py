@@ -97,14 +97,18 @@ def _pieces(
     db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: list[rows.Row], keys: list[rows.Row]
 ) -> Iterator[bytes]:
     """The bytes by which what is removed would be known again, wherever they are."""
-    for content, title, text, hash, terms in contents:
+    for content, title, text, hash, terms, names in contents:
         yield from cut(text.encode())
+        yield from cut(names.encode())
         yield from cut((title or "").encode())
         for known_by in (hash.encode(), terms, *(vector for (vector,) in all_rows(db, "vectors_of", content=content))):
             yield from islice(cut(known_by), 2)
     yield from islice(cut(id.encode()), 2)
-    for topic_key, more in notes:
-        yield from cut((topic_key or "").encode())
+    for topic_key, subject, hash, likeness, more in notes:
+        for said in (topic_key, subject):
+            yield from cut((said or "").encode())
+        for known_by in (hash, likeness):
+            yield from islice(cut(known_by.encode()), 2)
         known = json.loads(more)
         for said in _texts([known.get(name) for name in rows.MORE]):
             yield from cut(_stored(said))

@@ -137,7 +137,8 @@ def _dimensions(db: apsw.Connection) -> int:
 
 def _worth_it(scope: Scope, shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
     """The shelves that have anything on them; an empty one if none has."""
-    return tuple(shelf for shelf in shelves if len(shelf) or shelf.away) or (Shelf.empty(scope, dimensions),)
+    there = tuple(shelf for shelf in shelves if len(shelf) or shelf.away or shelf.unindexed)
+    return there or (Shelf.empty(scope, dimensions),)
 
 
 def _as_of(
@@ -164,14 +165,14 @@ def _as_of(
 
 def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.Row:
     """What the memory of a row was in a version; its standing and its use are those of the row."""
-    changed, kind, *values, until, session, speaker, end, terms, vector = version
+    changed, kind, *values, until, session, speaker, end, names, terms, vector = version
     status = HELD[0] if shelf.active[row] else HELD[1]
     now = {name: float(column[row]) for name, column in shelf.columns.items()}
     used = [now[name] for name in USED]
     until = now["valid_until"] if until is None else until
     return (
         *(number, changed, shelf.ids[row], kind, status, True, bool(shelf.pinned[row])),
-        *(*values, until, *used, session, speaker, end, terms, vector),
+        *(*values, until, *used, session, speaker, end, names, terms, vector),
     )
 
 
@@ -188,9 +189,9 @@ def _former(db: apsw.Connection, scope: Scope, number: int, encoder: int, commit
     for vote in all_rows(db, "votes_known_at", **known):
         cast[vote[0]].append(vote)
     entries = []
-    for *start, session, speaker, end, terms, vector in all_rows(db, "entries_known_at", **given):
+    for *start, session, speaker, end, names, terms, vector in all_rows(db, "entries_known_at", **given):
         count, last = served.get(start[0], (0, None))
         helped, misled = tally_votes(standing(rows.vote(*row) for row in cast.get(start[0], [])))
-        entries.append((*start, count, helped, misled, last, session, speaker, end, terms, vector))
+        entries.append((*start, count, helped, misled, last, session, speaker, end, names, terms, vector))
     empty = Shelf.empty(scope, _dimensions(db), only_shared=not own)
     return empty.with_rows(entries, Stamp(commit, commit, 0), most=len(entries))

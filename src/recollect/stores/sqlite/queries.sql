@@ -37,10 +37,10 @@ UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
 -- Of the text it is only the end, which tells whether it asks.
-SELECT m.number, m.changed, m.id, m.kind, m.status, m.shared, m.pinned,
+SELECT m.number, m.changed, m.id, m.kind, iif(m.more ->> '$.unindexed', 'unindexed', m.status), m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
-       m.more ->> '$.session', m.more ->> '$.speaker', {end}, c.terms, v.value
+       m.more ->> '$.session', m.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
 FROM memories m
 JOIN contents c ON c.number = m.content
 LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
@@ -55,9 +55,9 @@ SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :
 
 -- name: entries_known_at
 -- The memories of a scope as they stood after a commit; their usage is read apart.
-SELECT m.number, s.changed, m.id, s.kind, s.status, s.shared, s.pinned,
+SELECT m.number, s.changed, m.id, s.kind, iif(s.more ->> '$.unindexed', 'unindexed', s.status), s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
-       s.more ->> '$.session', s.more ->> '$.speaker', {end}, c.terms, v.value
+       s.more ->> '$.session', s.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
 FROM memories m
 JOIN (
     SELECT number AS memory, changed, kind, status, shared, pinned, importance, confidence, salience, revisions,
@@ -78,7 +78,7 @@ WHERE s.shared OR :unshared;
 -- Its number is below zero where others have their commit, of which a memory may have several versions.
 SELECT v.memory, -v.number, v.kind, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more ->> '$.session', v.more ->> '$.speaker',
-       {end}, c.terms, w.value
+       {end}, c.entities, c.terms, w.value
 FROM json_each(:memories) asked
 JOIN versions v ON v.number = (
     SELECT max(number) FROM versions
@@ -150,13 +150,66 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.id = :id AND p.path = :path;
 
--- name: twin
+-- name: sayings
+-- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
 SELECT m.id, p.path, c.title, c.text, {state:m}
-FROM memories m INDEXED BY one_active_memory_says_it
+FROM memories m
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
-WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.hash = :hash AND m.status = 'active'
-  AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
-ORDER BY m.topic_key IS NOT :topic_key, m.number LIMIT 1;
+WHERE m.number IN (
+    SELECT number FROM memories INDEXED BY memories_by_hash
+    WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND hash = :hash
+    UNION
+    SELECT number FROM memories INDEXED BY memories_by_likeness
+    WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND likeness = :likeness AND likeness <> ''
+) AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
+ORDER BY m.status <> 'active', m.topic_key IS NOT :topic_key, m.number LIMIT :most;
+
+-- name: about
+-- The memories of a scope and a subject that hold or held after a moment: the active ones first, each as they began.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m INDEXED BY memories_by_subject
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.subject = :subject
+  AND m.status IN ('active', 'superseded') AND (m.valid_until IS NULL OR m.valid_until > :after)
+ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT :most;
+
+-- name: away_since
+-- When a memory came to stand as it does: after the last version that stood otherwise.
+SELECT coalesce(min(s.recorded_at), m.recorded_at)
+FROM memories m LEFT JOIN versions s ON s.memory = m.number AND s.status = m.status AND s.number > coalesce(
+    (SELECT max(o.number) FROM versions o WHERE o.memory = m.number AND o.status <> m.status), 0
+)
+WHERE m.id = :id;
+
+-- name: written_by
+-- The memories of a scope of which a commit wrote a version, whether it is the present one or a former.
+SELECT id FROM memories WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND changed = :commit
+UNION
+SELECT m.id FROM memories m JOIN versions v ON v.memory = m.number
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND v.changed = :commit
+ORDER BY id;
+
+-- name: memory_before
+-- A memory as it stood before a commit, with the direction it had; the present version comes after all former ones.
+SELECT m.id, p.path, c.title, c.text, {state:s}, w.value
+FROM memories m
+JOIN scopes p ON p.number = m.scope
+JOIN (
+    SELECT 0 AS place, number AS memory, content, {state:} FROM memories WHERE id = :id AND changed < :commit
+    UNION ALL
+    SELECT -number, memory, content, {state:} FROM versions
+    WHERE memory = (SELECT number FROM memories WHERE id = :id) AND changed < :commit
+) s ON s.memory = m.number
+JOIN contents c ON c.number = s.content
+LEFT JOIN vectors w ON w.key = 256 * s.content + :encoder
+WHERE m.id = :id AND p.path = :path
+ORDER BY s.place = 0 DESC, s.place LIMIT 1;
+
+-- name: direction
+SELECT v.value FROM memories m JOIN vectors v ON v.key = 256 * m.content + :encoder WHERE m.id = :id;
+
+-- name: echoed_at
+SELECT 1 FROM uses u JOIN memories m ON m.number = u.memory WHERE m.id = :id AND u.use = 'echoed' AND u.at = :at LIMIT 1;
 
 -- name: twin_id
 SELECT id FROM memories
@@ -213,7 +266,8 @@ SELECT number, scope, content FROM memories WHERE id = :id;
 SELECT c.title, c.text FROM contents c WHERE c.number = :content;
 
 -- name: add_content
-INSERT INTO contents (title, text, hash, terms, analyser) VALUES (:title, :text, :hash, :terms, :analyser)
+INSERT INTO contents (title, text, hash, terms, analyser, entities, naming)
+VALUES (:title, :text, :hash, :terms, :analyser, :entities, :naming)
 RETURNING number;
 
 -- name: add_vector

@@ -4,31 +4,30 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from recollect.model.kept import Kept
-from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status
+from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
 from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.usage import Usage, Use, Vote
-from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.verdict import Verdict
 
 Row = tuple[Any, ...]
 
-PLAIN = ("shared", "pinned", "topic_key", "importance", "confidence", "salience", "revisions")
+PLAIN = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")
 MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
-MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by")
+MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by", "remark")
 """What no index is for: kept together, as JSON, where it is not simply the default."""
 
-STATE = ("hash", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
+STATE = ("hash", "likeness", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
 """The columns that `memories` and `versions` have in common, beside the content's number."""
 
 _ABSENT = dict.fromkeys(MORE)
 
-VERDICTS: Mapping[str, type[Verdict]] = {
-    one.__name__: one for one in (Created, Updated, Reinforced, Changed, Unchanged)
-}
+VERDICTS: Mapping[str, type[Verdict]] = {one.__name__: one for one in get_args(Verdict)}
 
 
 def micros(moment: datetime) -> int:
@@ -49,12 +48,17 @@ def maybe_moment(value: int | None) -> datetime | None:
     return None if value is None else moment(value)
 
 
-def state(memory: Memory, hash: str, *, recorded_at: int, commit: int) -> Row:
-    """The values of STATE; the hash is the memory's."""
+def state(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit: int) -> Row:
+    """The values of STATE; hash and likeness are the memory's."""
     more: dict[str, Any] = {name: value for name in MORE if (value := getattr(memory, name))}
     more["provenance"] = memory.provenance.value
+    if memory.trust is not TRUST[memory.provenance]:
+        more["trust"] = memory.trust.value
+    if not memory.indexed:
+        more["unindexed"] = True
     return (
         hash,
+        likeness,
         memory.kind.value,
         memory.status.value,
         *(getattr(memory, name) for name in PLAIN),
@@ -72,6 +76,8 @@ def memory(row: Row) -> Memory:
     more: dict[str, Any] = json.loads(values.pop("more"))
     for name in (*MOMENTS, "recorded_at"):
         values[name] = maybe_moment(values[name])
+    del values["likeness"], values["hash"]
+    provenance = Provenance(more.pop("provenance"))
     for name in ("tags", "evidence", "derived_from"):
         more[name] = tuple(more.get(name, ()))
     return Memory.stored(
@@ -84,7 +90,9 @@ def memory(row: Row) -> Memory:
         shared=bool(values.pop("shared")),
         pinned=bool(values.pop("pinned")),
         commit=values.pop("changed"),
-        provenance=Provenance(more.pop("provenance")),
+        provenance=provenance,
+        trust=Trust(more.pop("trust", TRUST[provenance])),
+        indexed=not more.pop("unindexed", False),
         **(_ABSENT | {"metadata": {}} | values | more),
     )
 

@@ -17,6 +17,7 @@ from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import KINDS, Floats, Rows, microseconds
 from recollect.stores.sqlite.derived import derived
+from recollect.stores.sqlite.mentions import Mentions, with_speakers
 
 FIELDS = (
     *("importance", "confidence", "salience", "revisions"),
@@ -29,6 +30,9 @@ USED = ("served", "helped", "misled", "last_served_at")
 
 HELD = (Status.ACTIVE.value, Status.SUPERSEDED.value)
 """The statuses of memories that may be recalled for some moment; the others are only counted."""
+
+UNINDEXED = "unindexed"
+"""What the tables say in place of the status of a memory that is kept and never recalled."""
 
 KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 GROWTH = 1.25
@@ -49,12 +53,13 @@ class Stamp:
 
 Row = tuple[Any, ...]
 """A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, LABELS, the
-end of its text, terms and vector."""
+end of its text, the names in it, terms and vector."""
 
 _NUMBER, _CHANGED, _ID, _KIND, _STATUS, _SHARED, _PINNED = range(7)
 _LABELS = dict(zip(LABELS, range(7 + len(FIELDS), 7 + len(FIELDS) + len(LABELS)), strict=True))
 _END = 7 + len(FIELDS) + len(LABELS)
-_TERMS = _END + 1
+_NAMES = _END + 1
+_TERMS = _END + 2
 
 ID_BYTES = 96
 """What an id and its place in a list take."""
@@ -86,8 +91,11 @@ class Shelf:
     names: Mapping[int, str]
     alive: NDArray[np.bool_]
     postings: Postings
+    mentions: Mentions
     matrix: NDArray[np.float32]
     away: frozenset[int]
+    """The numbers of memories whose status keeps them from being recalled; they have no row."""
+    unindexed: frozenset[int]
 
     @classmethod
     def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False) -> "Shelf":
@@ -108,8 +116,10 @@ class Shelf:
             names={},
             alive=np.empty(0, dtype=np.bool_),
             postings=Postings.of([]),
+            mentions=Mentions(),
             matrix=np.empty((0, dimensions), dtype=np.float32),
             away=frozenset(),
+            unindexed=frozenset(),
         )
 
     def __len__(self) -> int:
@@ -119,7 +129,8 @@ class Shelf:
     def nbytes(self) -> int:
         """How much memory it takes, nearly; room for rows to come is none until they come."""
         arrays = (*self._by_place.values(), self.alive, self.matrix)
-        return sum(one.nbytes for one in arrays) + self.postings.nbytes + ID_BYTES * len(self.ids)
+        indexes = self.postings.nbytes + self.mentions.nbytes
+        return sum(one.nbytes for one in arrays) + indexes + ID_BYTES * len(self.ids)
 
     @property
     def sparse(self) -> bool:
@@ -130,12 +141,14 @@ class Shelf:
         """The shelf with these memories on it, at most so many, each in place of its former self."""
         latest = [np.empty(0, dtype=np.int64)]
         away: set[int] = set()
+        unindexed: set[int] = set()
         rows = iter(found)
         taken = _Taken(self._by_place, self.matrix, most)
         while chunk := list(islice(rows, CHUNK)):
             latest.append(np.array([row[_NUMBER] for row in chunk], dtype=np.int64))
             here = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
-            away.update(row[_NUMBER] for row in here if row[_STATUS] not in HELD)
+            away.update(row[_NUMBER] for row in here if row[_STATUS] not in (*HELD, UNINDEXED))
+            unindexed.update(row[_NUMBER] for row in here if row[_STATUS] == UNINDEXED)
             taken.take([row for row in here if row[_STATUS] in HELD])
         anew = np.concatenate(latest)
         if not len(anew):
@@ -156,8 +169,10 @@ class Shelf:
             names={**self.names, **taken.names} if taken.names.keys() - self.names.keys() else self.names,
             alive=np.append(self.alive & ~np.isin(self.numbers, anew), np.ones(len(taken.ids), dtype=np.bool_)),
             postings=self.postings.append(*taken.postings),
+            mentions=self.mentions.append(taken.mentioned),
             matrix=taken.matrix,
-            away=(self.away.difference(anew.tolist()) if self.away else frozenset()) | away,
+            away=_without(self.away, anew) | away,
+            unindexed=_without(self.unindexed, anew) | unindexed,
         )
 
     @property
@@ -209,6 +224,10 @@ class Shelf:
         return replace(self, stamp=stamp, columns=columns)
 
 
+def _without(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
+    return numbers.difference(anew.tolist()) if numbers else numbers
+
+
 def label(name: str) -> int:
     """A name as a number above 0 that has room in 64 bits with a sign."""
     return (key(name) >> 1) | 1
@@ -221,6 +240,7 @@ class _Taken:
         self.ids: list[MemoryId] = []
         self.names: dict[int, str] = {}
         self.postings: list[Postings] = []
+        self.mentioned: list[str] = []
         self._columns = {place: np.concatenate([one, np.empty(most, one.dtype)]) for place, one in columns.items()}
         self._whole = _with_room(matrix, len(matrix) + most)
         self._end = len(matrix)
@@ -232,6 +252,7 @@ class _Taken:
         *columns, vectors = zip(*held, strict=True)
         self.ids += columns[_ID]
         self.postings.append(Postings.of(columns[_TERMS]))
+        self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
         columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
         columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
         columns[_END] = tuple(map(asks, columns[_END]))

@@ -72,20 +72,30 @@ class SqliteStore:
     def speakers(self, probe: Probe) -> frozenset[str]:
         with self._readers.reading() as db:
             view, _ = self._library.view(db, probe, _encoder_number(db, probe.encoder))
-        return view.said_by(view.eligible(probe.at, present=probe.present)[0])
+        return view.said_by(view.eligible(probe.at, present=probe.present, past=probe.past)[0])
+
+    def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
+        with self._readers.reading() as db:
+            view, _ = self._library.view(db, probe, _encoder_number(db, probe.encoder))
+        mask, _ = view.eligible(probe.at, present=probe.present, past=probe.past)
+        return {view.ids[row]: names for row, names in view.mentions.mentions(mask).items()}
 
     def gather(self, probe: Probe) -> Found:
         with self._readers.reading() as db:
             number = _encoder_number(db, probe.encoder)
             view, commit = self._library.view(db, probe, number)
-        mask, barred = view.eligible(probe.at, present=probe.present)
+        mask, barred = view.eligible(probe.at, present=probe.present, past=probe.past)
         vectors = probe.vectors if number else None
         said = view.turns(mask) if probe.in_turns else None
         near, error = (None, 0.0) if vectors is None else view.similarities(vectors, said)
         shares = view.shares(probe.terms, mask, said) if probe.terms else None
         settings = view.settings(probe.terms, mask) if probe.terms and said is not None else None
+        links = view.mentions.linked(probe.names, mask) if probe.names else None
+        linked, link = (None, None) if links is None else links
         return Found(
-            table=view.table.with_evidence(similarity=near, lexical=shares, setting=settings, similarity_error=error),
+            table=view.table.with_evidence(
+                similarity=near, lexical=shares, setting=settings, linked=linked, link=link, similarity_error=error
+            ),
             rows=np.arange(len(view.ids)) if mask is None else np.flatnonzero(mask),
             pinned=view.pinned if mask is None else view.pinned[mask[view.pinned]],
             barred=barred,

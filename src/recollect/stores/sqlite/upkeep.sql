@@ -26,7 +26,7 @@ WHERE said.more ->> 'source' IS NOT NULL OR said.more -> 'derived_from' IS NOT N
 
 -- name: said_by
 -- All that a memory and its former versions say, which is also all that its indexes are made of.
-SELECT c.number, c.title, c.text, c.hash, c.terms FROM contents c
+SELECT c.number, c.title, c.text, c.hash, c.terms, c.entities FROM contents c
 WHERE c.number IN (
     SELECT content FROM memories WHERE number = :memory UNION SELECT content FROM versions WHERE memory = :memory
 );
@@ -36,8 +36,8 @@ SELECT value FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 
 
 -- name: noted_by
 -- What a memory and its former versions have beside their text.
-SELECT topic_key, more FROM memories WHERE number = :memory
-UNION ALL SELECT topic_key, more FROM versions WHERE memory = :memory;
+SELECT topic_key, subject, hash, likeness, more FROM memories WHERE number = :memory
+UNION ALL SELECT topic_key, subject, hash, likeness, more FROM versions WHERE memory = :memory;
 
 -- name: keys_of
 SELECT key, body FROM keys WHERE memory = :memory;
@@ -172,7 +172,7 @@ UPDATE scopes SET
 WHERE number IN (SELECT value FROM json_each(:scopes));
 
 -- name: check_contents
-SELECT number, title, text, hash, terms, analyser FROM contents;
+SELECT number, title, text, hash, terms, analyser, entities, naming FROM contents;
 
 -- name: check_unused_contents
 SELECT number FROM contents

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.evidence import turns
+from recollect.evidence.linking import Index
 from recollect.evidence.similarity import error_bound, near_cosines, nearest
 from recollect.evidence.turns import Turns
 from recollect.model.eligibility import Barrier
@@ -20,6 +21,7 @@ from recollect.model.probe import Vectors
 from recollect.model.table import NONE, Floats, Labels, Rows, Table, microseconds
 from recollect.model.values import amended
 from recollect.stores.sqlite.derived import derived
+from recollect.stores.sqlite.mentions import index
 from recollect.stores.sqlite.rows import moment
 from recollect.stores.sqlite.shelf import Shelf
 
@@ -140,22 +142,28 @@ class View:
         ends = np.fmin.reduce(self.column("valid_until"), initial=np.inf)
         return float(known), float(begins), float(ends)
 
-    def eligible(self, at: datetime, *, present: bool) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
+    def eligible(
+        self, at: datetime, *, present: bool, past: bool
+    ) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
         """Which rows may be recalled for the moment (`None`: all), and how many are barred by what."""
         now = microseconds(at)
-        away = sum(len(shelf.away) for shelf in self.shelves)
-        barred: Counter[Barrier] = Counter({Barrier.STATUS: away} if away else {})
+        away = {
+            Barrier.STATUS: sum(len(shelf.away) for shelf in self.shelves),
+            Barrier.UNINDEXED: sum(len(shelf.unindexed) for shelf in self.shelves),
+        }
+        barred: Counter[Barrier] = Counter({barrier: count for barrier, count in away.items() if count})
         if self._steady is not None:
             known, begins, ends = self._steady
             if (present or known <= now) and begins <= now < ends:
                 return None, barred
         open = self.alive.copy()
+        nothing = np.zeros(len(open), np.bool_)
         until = self.column("valid_until")
         for reason, shut in (
-            (Barrier.STATUS, ~self.active & np.isnan(until)),
-            (Barrier.NOT_YET_KNOWN, np.zeros(len(open), np.bool_) if present else self._later_than(now)),
+            (Barrier.STATUS, nothing if past else ~self.active & np.isnan(until)),
+            (Barrier.NOT_YET_KNOWN, nothing if present else self._later_than(now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
-            (Barrier.NO_LONGER_VALID, until <= now),
+            (Barrier.NO_LONGER_VALID, nothing if past else until <= now),
         ):
             count = int(np.count_nonzero(open & shut))
             if count:
@@ -173,6 +181,11 @@ class View:
         here = codes if eligible is None else codes[eligible]
         heard = np.bincount(here[here != NONE], minlength=len(names))
         return frozenset(name for name, times in zip(names, heard.tolist(), strict=True) if times)
+
+    @derived
+    def mentions(self) -> Index:
+        """Which rows mention which names."""
+        return index(shelf.mentions for shelf in self.shelves)
 
     def turns(self, eligible: NDArray[np.bool_] | None) -> Turns | None:
         """What was said before what, among the eligible rows; nothing where there are no sessions."""

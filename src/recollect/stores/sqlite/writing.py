@@ -7,13 +7,16 @@ from datetime import datetime
 from typing import Any
 
 import apsw
+import numpy as np
 
-from recollect.evidence import analysis, postings
+from recollect.evidence import analysis, entities, postings
+from recollect.evidence.likeness import likeness
 from recollect.model.archive import Imported, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Memory, MemoryId
+from recollect.model.limits import MOST_KNOWN
+from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
@@ -27,7 +30,7 @@ from recollect.stores.refusals import (
     refuse_other_use,
     refuse_strange_vector,
 )
-from recollect.stores.sqlite import erasing, rows
+from recollect.stores.sqlite import erasing, mentions, rows
 from recollect.stores.sqlite.archive import Loading
 from recollect.stores.sqlite.sql import SQL, all_rows, one_row, seen, the_row
 from recollect.stores.sqlite.stats import present_model
@@ -45,6 +48,7 @@ class SqliteWriting:
         self._begun = False
         self._scopes: dict[Scope, int] = {}
         self._changed: set[int] = set()
+        self._alike: dict[tuple[str, Kind], str] = {}
         self._model: tuple[int, Encoder | None] | None = None
 
     @property
@@ -64,8 +68,40 @@ class SqliteWriting:
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
         return self._memory("own_memory", path=str(scope), id=id)
 
-    def twin(self, scope: Scope, hash: str, topic_key: str | None = None) -> Memory | None:
-        return self._memory("twin", path=str(scope), hash=hash, topic_key=topic_key)
+    def sayings(self, memory: Memory) -> list[Memory]:
+        found = all_rows(
+            self._db,
+            "sayings",
+            path=str(memory.scope),
+            hash=memory.hash,
+            likeness=self._likeness(memory),
+            topic_key=memory.topic_key,
+            most=MOST_KNOWN,
+        )
+        return [rows.memory(row) for row in found]
+
+    def _likeness(self, memory: Memory) -> str:
+        """What it is like, reckoned once for what is looked for and then written."""
+        place = memory.hash, memory.kind
+        if place not in self._alike:
+            self._alike = {place: likeness(memory)}
+        return self._alike[place]
+
+    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
+        path, most = str(scope), MOST_KNOWN
+        found = all_rows(self._db, "about", path=path, subject=subject, after=rows.micros(after), most=most)
+        return [rows.memory(row) for row in found]
+
+    def standing_since(self, id: MemoryId) -> datetime | None:
+        row = self._one("away_since", id=id)
+        return None if row is None else rows.maybe_moment(row[0])
+
+    def direction(self, id: MemoryId) -> Vector | None:
+        row = self._one("direction", id=id, encoder=self._encoder()[0])
+        return None if row is None else _vector(row[0])
+
+    def echoed(self, id: MemoryId, at: datetime) -> bool:
+        return self._one("echoed_at", id=id, at=rows.micros(at)) is not None
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._memory("topic", path=str(scope), topic_key=topic_key)
@@ -81,7 +117,8 @@ class SqliteWriting:
             raise id_taken(memory.id)
         hash = memory.hash
         refuse_second(self._db, memory, hash=hash, scope=scope)
-        state = rows.state(memory, hash, recorded_at=self._recorded, commit=self._commit)
+        alike = self._likeness(memory)
+        state = rows.state(memory, hash, alike, recorded_at=self._recorded, commit=self._commit)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:
             content = self._content(memory, hash, vector)
@@ -167,6 +204,14 @@ class SqliteWriting:
         self._begin()
         return self._commit, self._recorded
 
+    def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
+        return [MemoryId(id) for (id,) in all_rows(self._db, "written_by", path=str(scope), commit=commit)]
+
+    def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
+        path, encoder = str(scope), self._encoder()[0]
+        row = self._one("memory_before", path=path, id=id, commit=commit, encoder=encoder)
+        return None if row is None else (rows.memory(row[:-1]), _vector(row[-1]))
+
     def lineage(self, scope: Scope) -> list[Lineage]:
         found = all_rows(self._db, "lineage", path=str(scope))
         return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
@@ -199,6 +244,8 @@ class SqliteWriting:
             hash=hash,
             terms=postings.encode(counts),
             analyser=analysis.VERSION,
+            entities=mentions.encode(memory.title, memory.text),
+            naming=entities.VERSION,
         )
         if vector is not None:
             number, encoder = self._encoder()
@@ -239,3 +286,7 @@ class SqliteWriting:
         if not self._begun:
             self._begun = True
             self._db.execute(SQL["add_commit"], {"commit": self._commit, "recorded_at": self._recorded})
+
+
+def _vector(value: bytes | None) -> Vector | None:
+    return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)

@@ -27,6 +27,7 @@ from recollect.testing.keeping import (
     seen,
     the_candidate,
     together,
+    twin_of,
 )
 
 TEAM, BELOW, OTHER = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben"))
@@ -71,8 +72,7 @@ class Erasure:
         assert store.gather(a_probe("first second")).pinned.tolist() == []
 
         def left(writing: Writing) -> list[object]:
-            hashes = [a_note("x", text=text).hash for text in ("first", "second")]
-            found: list[object] = [writing.twin(SCOPE, hash) for hash in hashes]
+            found: list[object] = [twin_of(writing, a_note("x", text=text)) for text in ("first", "second")]
             return [*found, writing.topic(SCOPE, "topic"), writing.get(SCOPE, note.id), writing.kept(SCOPE, "key")]
 
         assert writer.write(left) == [None, None, None, None, None]

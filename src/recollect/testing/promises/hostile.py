@@ -15,6 +15,7 @@ from recollect.testing.keeping import (
     put_all,
     seen,
     the_candidate,
+    twin_of,
 )
 from recollect.testing.promises.gathering import expected_shares, shares
 
@@ -49,7 +50,7 @@ class HostileTexts:
         assert store.get(SCOPE, ids(*HOSTILE)) == kept
         assert [one.text for one in kept] == list(HOSTILE.values())
         for one in kept:
-            assert writer.write(lambda writing, one=one: writing.twin(SCOPE, one.hash)) == one  # type: ignore[misc]
+            assert writer.write(lambda writing, one=one: twin_of(writing, one)) == one  # type: ignore[misc]
             for question in (one.text, f"deploys {one.text}"):
                 found = store.gather(a_probe(question))
                 assert shares(found, list(HOSTILE)) == expected_shares(question, list(HOSTILE.values()))

@@ -7,8 +7,9 @@ import pytest
 
 from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, StoreError
 from recollect.model.encoder import Encoder
-from recollect.model.memory import Kind, Memory, MemoryId, Provenance, Status
+from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
+from recollect.model.trust import Provenance
 from recollect.model.usage import Use
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
@@ -23,6 +24,7 @@ from recollect.testing.keeping import (
     put,
     seen,
     the_candidate,
+    twin_of,
 )
 
 OTHER = Scope.parse("acme/ben")
@@ -53,6 +55,7 @@ FULL = a_note(
     revisions=7,
     status=Status.SUPERSEDED,
     superseded_by=MemoryId("next"),
+    remark="a later one says otherwise",
 )
 
 
@@ -153,7 +156,7 @@ class Versions:
         here, there = put(writer, a_note("here", text="same  words"), a_note("there", text="same words", scope=OTHER))
 
         def twin(scope: Scope) -> Memory | None:
-            return writer.write(lambda writing: writing.twin(scope, here.hash))
+            return writer.write(lambda writing: twin_of(writing, here.changed(scope=scope)))
 
         assert [twin(SCOPE), twin(OTHER)] == [here, there]
         assert [twin(Scope.parse("acme")), twin(Scope.parse("acme/ana/below"))] == [None, None]
@@ -170,7 +173,7 @@ class Versions:
         )
 
         def twin(topic: str | None) -> Memory | None:
-            return writer.write(lambda writing: writing.twin(SCOPE, smokes.hash, topic))
+            return writer.write(lambda writing: twin_of(writing, smokes.changed(topic_key=topic)))
 
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, None, smokes]
         (plain,) = put(writer, a_note("c", text="yes"))
@@ -187,7 +190,7 @@ class Versions:
         assert writer.write(lambda writing: writing.topic(SCOPE, "deploys")) is None
         assert store.topic(SCOPE, "deploys") is None
         for one in kept:
-            assert writer.write(lambda writing, one=one: writing.twin(SCOPE, one.hash)) is None  # type: ignore[misc]
+            assert writer.write(lambda writing, one=one: twin_of(writing, one)) is None  # type: ignore[misc]
 
     def test_a_topic_is_the_scopes_active_memory_of_that_name(self, store: Store, writer: Store) -> None:
         here, there = put(writer, a_note("here", topic_key="deploys"), a_note("t", topic_key="deploys", scope=OTHER))
@@ -266,7 +269,7 @@ class Transactions:
     def test_a_change_sees_what_it_has_written(self, store: Store, writer: Store) -> None:
         def change(writing: Writing) -> list[Memory | None]:
             kept = writing.put(a_note("a", topic_key="t"), None)
-            return [kept, writing.get(SCOPE, kept.id), writing.topic(SCOPE, "t"), writing.twin(SCOPE, kept.hash)]
+            return [kept, writing.get(SCOPE, kept.id), writing.topic(SCOPE, "t"), twin_of(writing, kept)]
 
         found = writer.write(change)
         assert found == 4 * store.get(SCOPE, ids("a"))

@@ -1,0 +1,138 @@
+"""Curate: what an operator sets right by hand; every act is a new version, and can be undone."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from recollect.admission.screening import clean
+from recollect.engine.change import own, written
+from recollect.engine.merge import Wording, merge
+from recollect.engine.purge import purge
+from recollect.engine.restore import release
+from recollect.engine.settle import ended
+from recollect.engine.undo import undo
+from recollect.engine.world import World
+from recollect.errors import Conflict, FieldError, show
+from recollect.model import limits
+from recollect.model.curation import Purge, Undone
+from recollect.model.memory import Kind, Memory, Status, named
+from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import Trust
+from recollect.model.verdict import Changed, Receipt, Unchanged
+from recollect.ports import Writing
+
+VOUCHED_FOR = "vouched for"
+"""What is remarked of a memory that an operator stands for."""
+
+_RECALLED = (Status.ACTIVE, Status.SUPERSEDED)
+"""Where a memory stands that may be recalled, if only as of another moment."""
+
+
+class Curator:
+    """What an operator does to the memories of a scope: weigh, merge, end, isolate, vouch for, purge, and undo.
+
+    The commit of the memory that a receipt shows is the `run` that `undo` takes, as long as the receipt says that
+    something was written.
+    """
+
+    def __init__(self, opened: Callable[[], World]) -> None:
+        self._opened = opened
+
+    def __repr__(self) -> str:
+        return "<recollect.Curator>"
+
+    def weigh(self, id: str, importance: float | None, *, scope: str | Scope) -> Receipt:
+        """Set how important the memory is, also to less than it was; `None` makes it unknown."""
+        weight = None if importance is None else limits.a_share("importance", importance)
+        to = "of unknown importance" if weight is None else f"of importance {weight:g}"
+        return _changed(self._opened(), a_scope(scope), id, lambda one: one.changed(importance=weight), to)
+
+    def merge(
+        self,
+        ids: Iterable[str],
+        text: str | None = None,
+        *,
+        scope: str | Scope,
+        title: str | None = None,
+        kind: Kind | str | None = None,
+    ) -> Receipt:
+        """Make one memory of several active ones, with that text or else the text of the most important; it is trusted
+        no more than the least of them.
+        """
+        wording = Wording(text=text, title=title, kind=None if kind is None else named("kind", kind, Kind))
+        return merge(self._opened(), a_scope(scope), ids, wording)
+
+    def supersede(self, old: str, by: str, *, scope: str | Scope, at: datetime | None = None) -> Receipt:
+        """Let the memory `old` hold no longer since `by` does, or since that moment."""
+        since = None if at is None else limits.a_moment("at", at)
+        return _superseded(self._opened(), a_scope(scope), old, by, since)
+
+    def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
+        """Recall the memory no more until somebody releases it; the reason is kept with it."""
+        world = self._opened()
+        remark = limits.a_line("reason", clean(limits.a_line("reason", reason), world.policy.secrets))
+        return _changed(world, a_scope(scope), id, lambda one: _isolated(one, remark), Status.QUARANTINED.value)
+
+    def release(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Let a quarantined memory be recalled; what it is at odds with and began before it holds no longer."""
+        return release(self._opened(), a_scope(scope), id)
+
+    def vouch(self, id: str, *, scope: str | Scope) -> Receipt:
+        """Stand for the memory: it is trusted as nothing else is, whatever it came through."""
+        return _changed(self._opened(), a_scope(scope), id, _vouched, VOUCHED_FOR)
+
+    def purge(self, source: str, *, scope: str | Scope, expected: Purge | None = None) -> Purge:
+        """What came from a source, directly or by what was made of it; given what this gave before as `expected`, all
+        of that is forgotten at once, or nothing if it would be something else by now.
+        """
+        return purge(self._opened(), a_scope(scope), source, expected)
+
+    def undo(self, run: int, *, scope: str | Scope) -> Undone:
+        """Give every memory of the scope that a run wrote the version back that it had before; what was not there
+        before is forgotten. Refused if one of them has changed since.
+        """
+        return undo(self._opened(), a_scope(scope), run)
+
+
+def _changed(world: World, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str) -> Receipt:
+    """Give the memory its next state; nothing is written if that is the one it has."""
+
+    def change(writing: Writing) -> Receipt:
+        former = own(writing, scope, id)
+        state = next_state(former)
+        if state == former:
+            return Receipt(former.id, Unchanged(), former)
+        kept = writing.put(state, None)
+        return Receipt(kept.id, Changed(to), kept)
+
+    return written(world, scope, id, change)
+
+
+def _isolated(memory: Memory, reason: str) -> Memory:
+    if memory.status not in (*_RECALLED, Status.QUARANTINED):
+        raise Conflict(f"the memory {show(memory.id)} is {memory.status.value}, so that nobody recalls it anyway")
+    return memory.changed(status=Status.QUARANTINED, remark=reason)
+
+
+def _vouched(memory: Memory) -> Memory:
+    """Where it stands for a reason, that reason stays what is remarked of it."""
+    if memory.trust is Trust.VOUCHED:
+        return memory
+    return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_FOR if memory.remark is None else memory.remark)
+
+
+def _superseded(world: World, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
+    now = world.now()
+    if limits.a_text("old", old) == limits.a_text("by", by):
+        raise FieldError(f"{show(by)} cannot take its own place; name another memory", field="by")
+
+    def change(writing: Writing) -> Receipt:
+        former, successor = own(writing, scope, old), own(writing, scope, by)
+        if former.superseded_by == successor.id and at is None:
+            return Receipt(former.id, Unchanged(), former)
+        for one in (former, successor):
+            if one.status is not Status.ACTIVE:
+                raise Conflict(f"the memory {show(one.id)} is {one.status.value}; only active ones follow each other")
+        kept = writing.put(ended(former, successor, now, at), None)
+        return Receipt(kept.id, Changed(kept.status.value), kept)
+
+    return written(world, scope, old, change)

@@ -1,0 +1,181 @@
+"""Merge: several memories become one, which is trusted no more than the least of them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate, chain
+from typing import TypeVar
+
+from recollect.admission.judgement import begins
+from recollect.admission.salience import SaliencePolicy, salience_of
+from recollect.admission.screening import screened
+from recollect.engine.change import known_since, not_its_own, own, visible
+from recollect.engine.world import World
+from recollect.errors import Conflict, FieldError, show
+from recollect.model import limits
+from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId, Status
+from recollect.model.scope import Scope
+from recollect.model.verdict import Created, Receipt, Refused
+from recollect.ports import Writing
+
+T = TypeVar("T")
+
+FEWEST = 2
+"""How many memories can become one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """What the one is to say; what is `None` is that of the memory that matters most."""
+
+    text: str | None = None
+    title: str | None = None
+    kind: Kind | None = None
+
+    def __post_init__(self) -> None:
+        if self.text is not None:
+            limits.a_content("text", self.text)
+        if self.title is not None:
+            limits.a_text("title", self.title)
+
+
+def merge(world: World, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
+    """Make one memory of several, which stay in the store as what it was made of."""
+    names = _a_few("ids", ids)
+    found = screened(wording, world.policy.secrets)
+    if isinstance(found, Refused):
+        return Receipt(None, found, None)
+    wording, redacted = found
+    id = MemoryId(world.new_id(world.now()))
+    receipt = None
+    while receipt is None:
+        receipt = _merge(world, scope, names, wording, id)
+    return replace(receipt, redacted=redacted)
+
+
+def _merge(world: World, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
+    """Merge the memories as they were seen; `None` if one of them changed while the text was embedded."""
+    policy = world.policy.salience
+    seen = [_a_source(_its_own(scope, visible(world, scope, one))) for one in ids]
+    expected = merged(seen, wording, id, policy)
+    known = any(expected.reads_like(one) for one in seen)
+    vector = None if known else world.embed([expected.embedded_text], "memory")[0]
+
+    def change(writing: Writing) -> Receipt | None:
+        writing.adopt(world.encoder)
+        sources = [_a_source(own(writing, scope, one)) for one in ids]
+        state = merged(sources, wording, id, policy)
+        same = next((one for one in sources if state.reads_like(one)), None)
+        if same is None and (vector is None or not state.reads_like(expected)):
+            return None
+        direction = vector if same is None else writing.direction(same.id)
+        for one in sources:
+            writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
+        kept = writing.put(state, direction)
+        return Receipt(kept.id, Created(), kept)
+
+    return world.store.write(change)
+
+
+def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: SaliencePolicy) -> Memory:
+    """The memory that says what the sources said: as important as any of them, as sure and as trusted as the least.
+
+    It holds whenever one of them does. The most important of them, and of these the newest, speaks for all where
+    they differ. It is shared only if all of them were: nobody is to see more than before.
+    """
+    ranked = sorted(sources, key=_worth, reverse=True)
+    lead, least_trusted = ranked[0], min(ranked, key=lambda one: one.trust.level)
+    text, kind = wording.text or lead.text, wording.kind or lead.kind
+    pinned = any(one.pinned for one in sources)
+    since = known_since(lead) if wording.text is None else max(known_since(one) for one in sources)
+    return Memory(
+        id=id,
+        scope=lead.scope,
+        text=text,
+        title=wording.title or lead.title,
+        kind=kind,
+        tags=_united(one.tags for one in ranked),
+        session=_common(one.session for one in sources),
+        speaker=lead.speaker if wording.text is None else _common(one.speaker for one in sources),
+        topic_key=_first(one.topic_key for one in ranked),
+        subject=_first(one.subject for one in ranked),
+        shared=all(one.shared for one in sources),
+        pinned=pinned,
+        importance=_best(max, (one.importance for one in sources)),
+        confidence=_best(min, (one.confidence for one in sources)),
+        salience=salience_of(text, kind, pinned=pinned, policy=policy),
+        created_at=min(one.created_at for one in sources),
+        observed_at=since,
+        updated_at=since,
+        valid_from=min(sources, key=begins).valid_from,
+        valid_until=_latest_end(sources),
+        provenance=least_trusted.provenance,
+        trust=least_trusted.trust,
+        source=_common(one.source for one in sources),
+        evidence=_fitting(_united(one.evidence for one in ranked)),
+        derived_from=tuple(one.id for one in sources),
+        metadata=lead.metadata,
+        indexed=any(one.indexed for one in sources),
+    )
+
+
+def _a_few(field: str, ids: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(limits.a_text(field, one) for one in limits.several(field, ids))
+    if len(names) < FEWEST:
+        raise FieldError(f"{show(names)} are too few to become one; name at least {FEWEST}", field=field)
+    if len(names) > MOST_ITEMS:
+        raise FieldError(f"{len(names)} of them; at most {MOST_ITEMS} become one at a time", field=field)
+    twice = next((one for place, one in enumerate(names) if one in names[:place]), None)
+    if twice is not None:
+        raise FieldError(f"{show(twice)} is there twice; name each memory once", field=field)
+    return names
+
+
+def _its_own(scope: Scope, memory: Memory) -> Memory:
+    if memory.scope != scope:
+        raise not_its_own(scope, memory)
+    return memory
+
+
+def _a_source(memory: Memory) -> Memory:
+    if memory.status is not Status.ACTIVE:
+        raise Conflict(f"the memory {show(memory.id)} is {memory.status.value}; only active ones are merged")
+    return memory
+
+
+def _worth(memory: Memory) -> tuple[float, datetime, str]:
+    """By what one of several speaks for all: how important, how new, and if all that is equal, the later id."""
+    importance = -1.0 if memory.importance is None else memory.importance
+    return importance, known_since(memory), memory.id
+
+
+def _latest_end(sources: Sequence[Memory]) -> datetime | None:
+    """Until when any of them holds; without an end if one has none."""
+    ends = [one.valid_until for one in sources if one.valid_until is not None]
+    return max(ends) if len(ends) == len(sources) else None
+
+
+def _united(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """What is in any of them, once, as many as a memory may have."""
+    return tuple(dict.fromkeys(chain.from_iterable(lists)))[:MOST_ITEMS]
+
+
+def _fitting(quotes: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of the quotes, as many as fit together."""
+    lengths = accumulate(len(one.encode()) for one in quotes)
+    return tuple(quote for quote, length in zip(quotes, lengths, strict=True) if length <= limits.LONGEST_TEXT)
+
+
+def _common(values: Iterable[T]) -> T | None:
+    """What all of them have, if it is the same."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _first(values: Iterable[T | None]) -> T | None:
+    return next((one for one in values if one is not None), None)
+
+
+def _best(choose: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return choose(known) if known else None

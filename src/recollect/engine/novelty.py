@@ -1,0 +1,64 @@
+"""Novelty: which events are so much like what is known that they are kept without being indexed."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from recollect.engine.settle import Proposal
+from recollect.engine.world import World
+from recollect.errors import RecollectError
+from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.scope import Scope
+
+if TYPE_CHECKING:
+    from recollect.model.probe import Vector
+
+Near = tuple[MemoryId, float]
+"""A memory, and how much something is like it."""
+
+
+def find_known_events(world: World, proposals: Sequence[Proposal], now: datetime) -> None:
+    """Note for each event the memory that it is too much like, be it in the store or before it among these.
+
+    Whatever goes wrong, an event is news: nothing is lost by a check that fails.
+    """
+    before: list[tuple[Memory, Vector]] = []
+    for one in proposals:
+        if one.memory.kind is not Kind.EVENT or one.vector is None:
+            continue
+        try:
+            stored = _nearest(world, one.memory.scope, one.vector, now)
+        except RecollectError:
+            stored = None
+        here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
+        found = [near for near in (stored, _nearest_of(here, one.vector)) if near is not None]
+        nearest = max(found, key=lambda near: near[1], default=None)
+        if nearest is not None and nearest[1] > world.policy.novelty.threshold:
+            one.like, one.beside = nearest, nearest is not stored
+        else:
+            before.append((one.memory, one.vector))
+
+
+def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Near | None:
+    """The memory of the scope that is most like it."""
+    import numpy as np
+
+    from recollect.model.probe import Probe
+
+    probe = Probe(scope=scope, at=now, present=True, vectors=vector[None, :], encoder=world.encoder)
+    found = world.store.gather(probe)
+    similarities = found.table.numbers.get("similarity")  # where there is nothing to compare with, there are none
+    near = np.empty(0) if similarities is None else similarities[found.rows]
+    if np.isnan(near).all():
+        return None
+    row = int(found.rows[int(np.nanargmax(near))])
+    (candidate,) = found.candidates([row])
+    return None if candidate.similarity is None else (MemoryId(candidate.id), candidate.similarity)
+
+
+def _nearest_of(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> Near | None:
+    """The one of them that is most like it."""
+    from recollect.evidence.similarity import nearest
+
+    found = [(id, float(nearest(other[None, :], vector[None, :])[0])) for id, other in others]
+    return max(found, key=lambda near: near[1], default=None)

@@ -1,0 +1,58 @@
+"""Purge: all that came from a source is forgotten, after somebody has seen what that is."""
+
+from recollect.engine.erase import came_from, nothing_came
+from recollect.engine.world import World
+from recollect.errors import Conflict, FieldError, show
+from recollect.model import limits
+from recollect.model.curation import Purge
+from recollect.model.memory import Status
+from recollect.model.scope import Scope
+from recollect.ports import Writing
+
+
+def purge(world: World, scope: Scope, source: str, expected: Purge | None) -> Purge:
+    """What came from the source, directly or by lineage; forgotten, if it is what is expected."""
+    limits.an_id("source", source)
+    if expected is not None:
+        _refuse_another(expected, scope, source)
+
+    def change(writing: Writing) -> Purge:
+        found = _found(writing, scope, source)
+        if expected is not None and found.versions != expected.versions:
+            raise _changed(found, expected)
+        if not found.memories:
+            raise nothing_came(scope, source)
+        return found if expected is None else _forgotten(writing, found)
+
+    return world.store.write(change)
+
+
+def _found(writing: Writing, scope: Scope, source: str) -> Purge:
+    came = [writing.get(scope, id) for id in came_from(writing, scope, source)]
+    known = [one for one in came if one is not None and one.status is not Status.FORGOTTEN]
+    return Purge(scope=scope, source=source, memories=tuple(sorted(known, key=lambda one: one.id)))
+
+
+def _forgotten(writing: Writing, found: Purge) -> Purge:
+    remark = f"purged: source {found.source}"
+    states = [one.changed(status=Status.FORGOTTEN, remark=remark) for one in found.memories]
+    memories = tuple(writing.put(state, None) for state in states)
+    return Purge(scope=found.scope, source=found.source, memories=memories, run=writing.commit)
+
+
+def _refuse_another(expected: Purge, scope: Scope, source: str) -> None:
+    """Only what was seen of just this source can be expected of it."""
+    if not isinstance(expected, Purge):
+        raise FieldError(f"{show(expected)} is no preview; give what `purge` gave without it", field="expected")
+    if (expected.scope, expected.source) != (scope, source):
+        whose = f"is of the source {show(expected.source)} in {expected.scope}"
+        raise FieldError(f"{whose}, not of {show(source)} in {scope}", field="expected")
+
+
+def _changed(found: Purge, expected: Purge) -> Conflict:
+    """What is said when something else would be forgotten than was seen."""
+    new, gone = found.versions.keys() - expected.versions.keys(), expected.versions.keys() - found.versions.keys()
+    both = found.versions.keys() & expected.versions.keys()
+    other = [id for id in both if found.versions[id] != expected.versions[id]]
+    told = f"{len(new)} came since, {len(gone)} went, {len(other)} changed"
+    return Conflict(f"what came from the source {show(found.source)} is not what the preview had: {told}; look again")

@@ -1,0 +1,312 @@
+"""Settle: one draft is judged by what its scope knows in this transaction, and that is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, assert_never
+
+from recollect.admission.judgement import (
+    Admit,
+    Echo,
+    Isolate,
+    Judgement,
+    Known,
+    Leave,
+    Place,
+    Precede,
+    Reactivate,
+    Revise,
+    Supersede,
+    begins,
+    holding,
+    judge,
+    observed,
+    told_before,
+)
+from recollect.admission.orders import orders_in
+from recollect.admission.policy import Policy
+from recollect.admission.salience import SaliencePolicy
+from recollect.engine.change import known_since, next_version
+from recollect.errors import Conflict, show
+from recollect.model.draft import Draft
+from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.trust import Trust, least
+from recollect.model.usage import Use
+from recollect.model.verdict import (
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Receipt,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+)
+from recollect.ports import Writing
+
+if TYPE_CHECKING:
+    from recollect.model.probe import Vector
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A draft, the memory that it would become if it were news, and the direction of the text that is to be embedded.
+
+    A draft that brought a vector has no such text. `lacking` is the one that should have been embedded. `like` is the
+    memory that an event is too much like to be indexed, and how much; if it is `beside` it in the same call, it counts
+    only if it is kept. `redacted` is what was taken out of it, `worth` how important its words say it is, and
+    `shared` how far those of its origins are trusted that scopes above share.
+    """
+
+    draft: Draft
+    memory: Memory
+    redacted: tuple[str, ...] = ()
+    text: str | None = None
+    vector: "Vector | None" = None
+    lacking: str | None = None
+    like: tuple[MemoryId, float] | None = None
+    beside: bool = False
+    worth: float | None = None
+    shared: Mapping[str, Trust] = field(default_factory=dict[str, Trust])
+
+    def vector_of(self, state: Memory, former: Memory | None) -> "Vector | None":
+        """The direction of a memory's next state; none if it is searched by what it was, and keeps the one it has."""
+        if former is not None and state.reads_like(former) and (self.text is not None or state.text != self.draft.text):
+            return None
+        if self.text not in (None, state.embedded_text):
+            self.lacking = state.embedded_text
+        return self.vector
+
+
+def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: float, now: datetime) -> Receipt:
+    """Decide about one draft by what the scope knows in this transaction, and write that."""
+    draft = proposal.draft
+    before = None if draft.key is None else retried(writing.kept(draft.scope, draft.key), draft, now)
+    known = None if before is None else writing.get(draft.scope, before.memory)
+    if before is not None and known is not None:  # by a call that wrote while this one had its text embedded
+        return Receipt(known.id, before.verdict, known, proposal.redacted)
+    if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
+        raise Conflict(f"there is a memory {show(draft.id)} already; revise it, or leave the id out")
+    memory, found = _gathered(writing, proposal, policy, threshold)
+    judgement = judge(memory, found, policy)
+    if proposal.worth is not None and isinstance(judgement, Admit | Supersede | Precede | Isolate):
+        memory = memory.changed(importance=proposal.worth)
+    moment = max(now, observed(memory))  # somebody may have written since this one looked at the clock
+    receipt = _carried_out(writing, judgement, proposal, memory, policy, moment)
+    if draft.key is not None and receipt.kept:
+        verdict, body = receipt.verdict, draft.body
+        kept = Kept(scope=draft.scope, key=draft.key, body=body, memory=receipt.id, verdict=verdict, at=now)
+        writing.keep(kept)
+    return replace(receipt, redacted=proposal.redacted)
+
+
+def retried(kept: Kept | None, draft: Draft, now: datetime) -> Kept | None:
+    """What is kept of the same call; nothing if that was too long ago, and another call is refused."""
+    if kept is None or now - kept.at > KEPT_FOR:
+        return None
+    if kept.body != draft.body:
+        raise Conflict(f"the key {show(draft.key)} was used for something else; give every proposal a key of its own")
+    return kept
+
+
+def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: float) -> tuple[Memory, Known]:
+    """The memory that is proposed, as trusted as all that it was made of, and what the scope knows of it."""
+    draft, memory = proposal.draft, proposal.memory
+    topic = None if draft.topic_key is None else writing.topic(draft.scope, draft.topic_key)
+    if draft.at is None and topic is not None and memory.created_at < (since := known_since(topic)):
+        memory = memory.changed(created_at=since, observed_at=since, updated_at=since)  # what is said now is the latest
+    if memory.derived_from:
+        memory = memory.changed(trust=_trust(writing, memory, proposal.shared))
+    sayings = writing.sayings(memory)
+    twins = [one for one in sayings if one.hash == memory.hash]
+    alike = [one for one in sayings if one.hash != memory.hash]
+    if not policy.duplicates.enabled or memory.kind is Kind.EVENT or proposal.vector is None:
+        alike = []
+    alike = [
+        one
+        for one in alike
+        if one.kind is not Kind.EVENT and _similarity(writing.direction(one.id), proposal.vector) > threshold
+    ]
+    if memory.subject is None and memory.kind is not Kind.EVENT:  # what says the same is about the same
+        same = [topic] if topic is not None else [*twins, *alike]
+        subject = next((one.subject for one in same if one.subject is not None), None)
+        memory = memory if subject is None else memory.changed(subject=subject)
+    about = _about(writing, memory)
+    if draft.at is None and draft.valid_from is None:
+        since = max((known_since(one) for one in about if one.status is Status.ACTIVE), default=memory.created_at)
+        if memory.created_at < since:
+            memory = memory.changed(created_at=since, observed_at=since, updated_at=since)
+    put_away = [one for one in (*twins, *alike) if one.status is not Status.ACTIVE]
+    away = {one.id: _away_since(writing, one) for one in put_away}
+    orders = orders_in(memory.text) if memory.trust.less_than(Trust.STATED) else None
+    return memory, Known(topic=topic, twins=twins, alike=alike, about=about, away=away, orders=orders)
+
+
+def _about(writing: Writing, memory: Memory) -> list[Memory]:
+    """What holds or held of its subject from when it begins."""
+    return [] if memory.subject is None else writing.about(memory.scope, memory.subject, begins(memory))
+
+
+def _trust(writing: Writing, memory: Memory, shared: Mapping[str, Trust]) -> Trust:
+    """The least trust of what it came through and what it was made of; what cannot be seen is not trusted."""
+    own = {id: writing.get(memory.scope, MemoryId(id)) for id in memory.derived_from}
+    trusts = [shared.get(id, Trust.EXTERNAL) if one is None else one.trust for id, one in own.items()]
+    return least([memory.trust, *trusts])
+
+
+def _similarity(one: "Vector | None", other: "Vector | None") -> float:
+    from recollect.evidence.similarity import nearest
+
+    return -1.0 if one is None or other is None else float(nearest(one[None, :], other[None, :])[0])
+
+
+def _away_since(writing: Writing, memory: Memory) -> datetime:
+    """When it was put away: what was superseded held until then."""
+    if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
+        return memory.valid_until
+    return writing.standing_since(memory.id) or observed(memory)
+
+
+def _carried_out(
+    writing: Writing, judgement: Judgement, proposal: Proposal, memory: Memory, policy: Policy, now: datetime
+) -> Receipt:
+    match judgement:
+        case Admit():
+            return _admitted(writing, proposal, memory)
+        case Revise(former, restated, place):
+            state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=restated)
+            state = _placed(writing, state, place, now)
+            kept = writing.put(state, proposal.vector_of(state, former))
+            return Receipt(kept.id, Updated(kept.revisions), kept)
+        case Echo(twin, reason):
+            return _echoed(writing, twin, proposal.draft, memory, reason)
+        case Supersede(old):
+            kept = writing.put(_placed(writing, memory, Place(old), now), proposal.vector_of(memory, None))
+            return Receipt(kept.id, _superseding(old, memory), kept)
+        case Precede(newer, old):
+            kept = writing.put(_placed(writing, memory, Place(old, newer), now), proposal.vector_of(memory, None))
+            if kept.status is not Status.ACTIVE:
+                return Receipt(kept.id, _outdated(newer, memory), kept)
+            return Receipt(kept.id, _superseding(old, memory) if old else Created(), kept)
+        case Reactivate(former, place):
+            state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=True)
+            back = state.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
+            if back.topic_key is not None and writing.topic(back.scope, back.topic_key) is not None:
+                back = back.changed(topic_key=None)  # another one speaks for it by now
+            back = _placed(writing, back, place, now)
+            kept = writing.put(back, proposal.vector_of(back, former))
+            if place.ended_by is not None and kept.status is not Status.ACTIVE:
+                return Receipt(kept.id, _outdated(place.ended_by, memory), kept)
+            return Receipt(kept.id, Reactivated(former.status.value), kept)
+        case Leave(former, since):
+            when = since.isoformat(timespec="seconds")
+            reason = f"it was {former.status.value} on {when}, after this was said"
+            return Receipt(former.id, Refused(reason, former.id), former)
+        case Isolate(reason, other) if other is not None and other.status is Status.QUARANTINED:
+            return Receipt(other.id, Quarantined(reason, other.id), other)
+        case Isolate(reason, other):
+            state = memory.changed(status=Status.QUARANTINED, remark=reason)
+            kept = writing.put(state, proposal.vector_of(memory, None))
+            return Receipt(kept.id, Quarantined(reason, None if other is None else other.id), kept)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _placed(writing: Writing, state: Memory, place: Place, now: datetime) -> Memory:
+    """The memory in its place among those of its subject, and at least as important as what it ends."""
+    for one in place.ends:
+        writing.put(ended(one, state, now), None)
+    if place.ended_by is not None:
+        state = ended(state, place.ended_by, now)
+    if not place.ends or state.status is not Status.ACTIVE:
+        return state
+    importances = [one.importance for one in (*place.ends, state) if one.importance is not None]
+    return state.changed(importance=max(importances, default=None))
+
+
+def _superseding(old: tuple[Memory, ...], memory: Memory) -> Superseded:
+    return Superseded(old[-1].id, f"both are of the subject {memory.subject!r}")
+
+
+def _outdated(newer: Memory, memory: Memory) -> Outdated:
+    return Outdated(newer.id, f"a later one is of the subject {memory.subject!r}")
+
+
+def _admitted(writing: Writing, proposal: Proposal, memory: Memory) -> Receipt:
+    if proposal.like is None or (proposal.beside and writing.get(memory.scope, proposal.like[0]) is None):
+        kept = writing.put(memory, proposal.vector_of(memory, None))
+        return Receipt(kept.id, Created(), kept)
+    kept = writing.put(memory.changed(indexed=False), proposal.vector_of(memory, None))
+    twin, similarity = proposal.like
+    return Receipt(kept.id, Unindexed(twin, f"an event that is like it is known (similarity {similarity:.3f})"), kept)
+
+
+def _echoed(writing: Writing, twin: Memory, draft: Draft, memory: Memory, reason: str) -> Receipt:
+    """An echo counts once: what is told again of the same moment is the same saying, not one more."""
+    at = memory.created_at
+    if draft.at is not None and (at in (twin.created_at, twin.observed_at) or writing.echoed(twin.id, at)):
+        return Receipt(twin.id, Unchanged(), twin)
+    writing.record(memory.scope, [twin.id], Use.ECHOED, at, None)
+    return Receipt(twin.id, Reinforced(twin.id, reason), twin)
+
+
+def ended(old: Memory, by: Memory, now: datetime, at: datetime | None = None) -> Memory:
+    """The memory as it stands once another one took its place, at that moment if it is said; until that begins it goes
+    on holding.
+    """
+    begin = begins(by) if at is None else at
+    until = begin if old.valid_until is None else min(old.valid_until, begin)
+    if old.valid_from is not None:
+        until = max(until, old.valid_from)
+    status = Status.SUPERSEDED if begin <= now else old.status
+    return old.changed(status=status, superseded_by=by.id, valid_until=until)
+
+
+def _next_state(
+    former: Memory, proposed: Memory, kind: Kind | None, policy: SaliencePolicy, *, restated: bool
+) -> Memory:
+    """The memory that says what is proposed: what describes it stays where nothing is said.
+
+    What vouches for a text and how long it holds are the new text's alone. A text that is only restated stays, holds as
+    long as before if nothing else is said, and is trusted no more than before.
+    """
+    since, until = holding(former, proposed, restated=restated)
+    holds = restated and former.status is Status.ACTIVE and not former.ended_by(begins(proposed))
+    first, second = (former, proposed) if restated and told_before(proposed, former) else (proposed, former)
+    return next_version(
+        former,
+        former.text if restated else proposed.text,
+        proposed.created_at,
+        kind=kind,
+        importance=proposed.importance,
+        policy=policy,
+        title=first.title or second.title,
+        topic_key=first.topic_key or second.topic_key,
+        subject=first.subject or second.subject,
+        tags=first.tags or second.tags,
+        session=first.session or second.session,
+        speaker=first.speaker or second.speaker,
+        shared=former.shared or proposed.shared,
+        pinned=former.pinned or proposed.pinned,
+        confidence=second.confidence if first.confidence is None else first.confidence,
+        valid_from=since,
+        valid_until=until,
+        superseded_by=former.superseded_by if holds else None,
+        evidence=proposed.evidence,
+        derived_from=proposed.derived_from,
+        metadata=first.metadata or second.metadata,
+        source=proposed.source,
+        **_vouching(former, proposed, restated=restated),
+    )
+
+
+def _vouching(former: Memory, proposed: Memory, *, restated: bool) -> dict[str, object]:
+    """Through whom it came and how far it is trusted."""
+    if restated and former.trust.less_than(proposed.trust):
+        return {"provenance": former.provenance, "trust": former.trust}
+    remark = former.remark if proposed.trust is former.trust else None  # that somebody vouched for it is so no longer
+    return {"provenance": proposed.provenance, "trust": proposed.trust, "remark": remark}

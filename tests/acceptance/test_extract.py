@@ -1,0 +1,176 @@
+"""A conversation leaves memories behind, at once or soon, and the same conversation again changes nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Provenance, Status, Trust
+from recollect.testing.keeping import Clock
+
+from .shell import Shell
+
+ANA = "acme/ana"
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+TALK = [
+    {"content": "Hi! I'm allergic to peanuts. Can you find me a place?", "name": "Ana", "at": NOON, "session": "s1"},
+    {"content": "Do you like Thai food?", "role": "assistant", "at": NOON + timedelta(seconds=10), "session": "s1"},
+    {"content": "I prefer small places with a garden.", "name": "Ana", "at": NOON + timedelta(minutes=1)},
+]
+ALLERGIC, GARDEN = "I'm allergic to peanuts.", "I prefer small places with a garden."
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOON + timedelta(days=1))
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+    with recollect.open(tmp_path / "agent.db", embedder="hashing", clock=clock) as engine:
+        yield engine
+
+
+def known(memory: recollect.Engine) -> list[tuple[str, str]]:
+    return [(one.text, one.status.value) for one in memory.memories(scope=ANA, statuses=tuple(Status))]
+
+
+def test_what_is_said_outright_is_remembered_with_its_quote_speaker_session_and_date(memory: recollect.Engine) -> None:
+    extracted = memory.extract(TALK, scope=ANA)
+    first, second = (receipt.memory for receipt in extracted.receipts)
+    assert (first.text, second.text) == (ALLERGIC, GARDEN)
+    assert (first.speaker, first.session, first.created_at) == ("Ana", "s1", NOON)
+    assert first.evidence == ("I'm allergic to peanuts.",)
+    assert first.evidence[0] in str(TALK[0]["content"])
+    assert (first.provenance, first.trust) == (Provenance.DIRECT_USER, Trust.STATED)
+    assert (first.importance, second.importance) == (0.85, 0.55)
+    assert first.confidence == 1.0
+
+
+def test_the_same_conversation_again_changes_nothing(memory: recollect.Engine, clock: Clock) -> None:
+    memory.extract(TALK, scope=ANA)
+    before = list(memory.export())
+    clock.move(timedelta(days=40))
+    again = memory.extract(TALK, scope=ANA)
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert list(memory.export()) == before
+
+
+def test_turns_without_a_date_are_remembered_once(memory: recollect.Engine) -> None:
+    first = memory.extract([ALLERGIC], scope=ANA)
+    usage = memory.usage(first.receipts[0].id, scope=ANA)
+    again = memory.extract([ALLERGIC], scope=ANA)
+    assert [receipt.id for receipt in again.receipts] == [first.receipts[0].id]
+    assert memory.usage(first.receipts[0].id, scope=ANA) == usage
+
+
+def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recollect.Engine, clock: Clock) -> None:
+    id = memory.extract(TALK, scope=ANA).receipts[0].id
+    memory.forget(id, scope=ANA)
+    again = memory.extract(TALK, scope=ANA)
+    assert isinstance(again.receipts[0].verdict, recollect.Refused)
+    assert known(memory) == [(ALLERGIC, "forgotten"), (GARDEN, "active")]
+    clock.move(timedelta(days=2))
+    later = memory.extract([{**TALK[0], "at": clock()}], scope=ANA)
+    assert later.receipts[0].verdict == recollect.Reactivated("forgotten")
+    assert later.receipts[0].id == id
+
+
+def test_a_turn_that_is_kept_passes_its_trust_on(memory: recollect.Engine) -> None:
+    turn = memory.remember(ALLERGIC, scope=ANA, kind="event", provenance="tool_external", speaker="Ana", at=NOON)
+    (receipt,) = memory.extract([{"text": GARDEN, "id": turn.id, "at": NOON}], scope=ANA).receipts
+    assert (receipt.memory.derived_from, receipt.memory.trust) == ((turn.id,), Trust.EXTERNAL)
+
+
+def test_a_conversation_is_trusted_no_more_than_who_brought_it(memory: recollect.Engine) -> None:
+    (receipt,) = memory.extract([GARDEN], scope=ANA, provenance="document").receipts
+    assert (receipt.memory.provenance, receipt.memory.trust) == (Provenance.DOCUMENT, Trust.SECONDHAND)
+
+
+def test_secrets_and_private_parts_are_not_extracted(memory: recollect.Engine) -> None:
+    token = "ghp_" + "a1B2" * 9
+    turns = [f"My favourite token is {token} and I prefer tea.", "<private>I prefer gin.</private> I prefer tea."]
+    memory.extract(turns, scope=ANA)
+    assert all(token not in one and "gin" not in one for one, _ in known(memory))
+
+
+def test_a_secret_for_a_name_is_refused(memory: recollect.Engine) -> None:
+    with pytest.raises(recollect.FieldError, match="speaker"):
+        memory.extract([{"text": GARDEN, "speaker": "ghp_" + "a1B2" * 9}], scope=ANA)
+
+
+@pytest.mark.parametrize("most", [0, 11, -1])
+def test_one_call_extracts_between_one_and_ten(most: int, memory: recollect.Engine) -> None:
+    with pytest.raises(recollect.FieldError, match="most"):
+        memory.extract(TALK, scope=ANA, most=most)
+
+
+def test_no_more_than_asked_for_are_extracted_and_the_most_important_first(memory: recollect.Engine) -> None:
+    assert [one.memory.text for one in memory.extract(TALK, scope=ANA, most=1).receipts] == [ALLERGIC]
+
+
+def test_a_turn_of_the_future_is_refused(memory: recollect.Engine, clock: Clock) -> None:
+    with pytest.raises(recollect.FieldError, match="at"):
+        memory.extract([{"text": GARDEN, "at": clock() + timedelta(seconds=1)}], scope=ANA)
+    assert known(memory) == []
+
+
+def test_in_the_background_it_can_be_waited_for(memory: recollect.Engine) -> None:
+    pending = memory.extract_soon(TALK, scope=ANA)
+    assert [receipt.memory.text for receipt in pending.result(timeout=60).receipts] == [ALLERGIC, GARDEN]
+    assert pending.done
+
+
+def test_in_the_background_it_can_be_awaited(memory: recollect.Engine) -> None:
+    async def wait() -> list[str]:
+        extracted = await memory.extract_soon(TALK, scope=ANA)
+        return [receipt.memory.text for receipt in extracted.receipts]
+
+    assert asyncio.run(wait()) == [ALLERGIC, GARDEN]
+
+
+def test_what_goes_wrong_in_the_background_is_told_to_who_waits(memory: recollect.Engine, clock: Clock) -> None:
+    pending = memory.extract_soon([{"text": GARDEN, "at": clock() + timedelta(days=1)}], scope=ANA)
+    with pytest.raises(recollect.FieldError, match="at"):
+        pending.result(timeout=60)
+
+
+def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "agent.db", embedder="hashing") as engine:
+        pending = engine.extract_soon([GARDEN], scope=ANA)
+    assert pending.done
+    with recollect.open(tmp_path / "agent.db") as engine:
+        assert [one.text for one in engine.memories(scope=ANA)] == [GARDEN]
+
+
+def test_the_command_extracts_session_by_session_and_again_changes_nothing(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    turns = [
+        {"role": "user", "content": GARDEN, "timestamp": "2026-03-02T12:00:00Z", "session": "a"},
+        {"role": "user", "content": ALLERGIC, "timestamp": "2026-03-03T12:00:00Z", "session": "b"},
+    ]
+    file.write_text("\n".join(map(json.dumps, turns)))
+    first = shell.json("extract", str(file), "--scope", ANA)
+    assert (first["sessions"], first["calls"], first["cost"], first["bad"]) == (2, 0, None, 0)
+    assert [(one["verdict"], one["quote"]) for one in first["extracts"]] == [("created", GARDEN), ("created", ALLERGIC)]
+    assert [one["memory"]["trust"] for one in first["extracts"]] == ["secondhand", "secondhand"]
+    again = shell.json("extract", str(file), "--scope", ANA)
+    assert [one["verdict"] for one in again["extracts"]] == ["unchanged", "unchanged"]
+    told = shell("extract", str(file), "--scope", ANA).stdout
+    assert told.splitlines()[-1] == "2 sessions: 2 unchanged"
+
+
+def test_an_import_of_conversations_extracts_too_if_asked(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": GARDEN, "timestamp": "2026-03-02T12:00:00Z"}))
+    taken = shell.json("import", str(file), "--format", "chat", "--scope", ANA, "--extract")
+    (extract,) = taken["extracted"]["extracts"]
+    assert extract["memory"]["kind"] == "preference"
+    (event,) = [one for one in shell.json("list", "--scope", ANA)["memories"] if one["kind"] == "event"]
+    assert extract["memory"]["derived_from"] == [event["id"]]
+    other = shell("import", str(file), "--format", "mem0", "--scope", ANA, "--extract", code=2)
+    assert "--extract goes with --format chat" in other.stderr

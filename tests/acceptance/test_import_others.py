@@ -1,0 +1,193 @@
+"""`recollect import --format`: what others export becomes memories, once, and with no more trust than an import has."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .shell import Shell
+
+ANA = ("--scope", "acme/ana")
+CHAT: list[Any] = [
+    {"role": "system", "content": "You are helpful."},
+    {"role": "user", "name": "Ana", "content": "I moved to Oslo", "timestamp": "2026-01-31T09:00:00", "session": "s1"},
+    {"role": "assistant", "content": "How is the harbour?", "timestamp": "2026-01-31T09:00:00", "session": "s1"},
+    {"role": "user", "name": "Ana", "content": "I moved to Oslo", "timestamp": "2026-02-01T09:00Z", "session": "s2"},
+    {"messages": [{"role": "user", "content": "Remind me of the ferry"}]},
+]
+GRAPH: list[Any] = [
+    {
+        "type": "entity",
+        "name": "Ana_Lee",
+        "entityType": "person",
+        "observations": ["Likes green tea", "Plays the cello"],
+    },
+    {"type": "entity", "name": "Acme", "entityType": "company", "observations": []},
+    {"type": "relation", "from": "Ana_Lee", "to": "Acme", "relationType": "works_at"},
+]
+MEM0: list[Any] = [
+    {
+        "results": [
+            {"id": "m1", "memory": "Likes green tea", "created_at": "2026-01-31T09:00:00Z", "categories": ["food"]},
+            {"id": "m2", "memory": "Plays the cello", "created_at": "2026-02-01T09:00:00Z", "user_id": "ana"},
+            {"id": "m3", "memory": "Likes green tea", "created_at": "2026-03-01T09:00:00Z"},
+        ]
+    }
+]
+SAMPLES = {"chat": CHAT, "mcp-memory": GRAPH, "mem0": MEM0}
+CREATED = {"chat": 3, "mcp-memory": 4, "mem0": 2}
+
+
+def a_file(folder: Path, *records: Any) -> str:
+    path = folder / "theirs.jsonl"
+    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
+    return str(path)
+
+
+def imported(shell: Shell, name: str, file: str, *more: str) -> Any:
+    return shell.json("import", file, "--format", name, *ANA, *more)
+
+
+def memories(shell: Shell) -> list[Any]:
+    found: list[Any] = shell.json("list", *ANA)["memories"]
+    return found
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_second_run_changes_nothing(name: str, shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *SAMPLES[name])
+    assert imported(shell, name, file)["verdicts"]["created"] == CREATED[name]
+    assert len(memories(shell)) == CREATED[name]
+    everything = shell("export").stdout
+    renamed = tmp_path / "renamed.jsonl"
+    renamed.write_bytes(Path(file).read_bytes())
+    for again in (file, str(renamed)):
+        taken = imported(shell, name, again)
+        assert taken["verdicts"] == {"there already": taken["read"]}
+        assert shell("export").stdout == everything
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_whatever_a_file_claims_its_memories_have_the_trust_of_an_import(
+    name: str, shell: Shell, tmp_path: Path
+) -> None:
+    imported(shell, name, a_file(tmp_path, *SAMPLES[name]))
+    assert {one["provenance"] for one in memories(shell)} == {"import"}
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "found"),
+    [
+        ("chat", "where did Ana move?", "I moved to Oslo"),
+        ("mcp-memory", "what does Ana Lee play?", "Ana Lee: Plays the cello"),
+        ("mem0", "what does she play?", "Plays the cello"),
+    ],
+)
+def test_what_was_imported_is_recalled(name: str, question: str, found: str, shell: Shell, tmp_path: Path) -> None:
+    imported(shell, name, a_file(tmp_path, *SAMPLES[name]))
+    assert found in shell("recall", question, *ANA).stdout
+
+
+def test_what_was_forgotten_or_revised_since_stays_so(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *GRAPH)
+    imported(shell, "mcp-memory", file)
+    tea, cello = (next(one["id"] for one in memories(shell) if word in one["text"]) for word in ("tea", "cello"))
+    shell("forget", tea, *ANA)
+    shell("revise", cello, "Ana Lee plays the viola", *ANA)
+    before = memories(shell)
+    assert imported(shell, "mcp-memory", file)["verdicts"] == {"there already": 4}
+    assert memories(shell) == before
+
+
+def test_people_are_told_what_became_of_a_file_and_what_was_assumed(shell: Shell, tmp_path: Path) -> None:
+    outcome = shell("import", a_file(tmp_path, *CHAT), "--format", "chat", *ANA)
+    assert outcome.stdout.splitlines() == [
+        "read 4 memories of the format chat: 3 created, 1 reinforced, 0 there already",
+        "skipped  1: turns of the system",
+        "assumed  2: dates without a time zone are taken as UTC",
+        "assumed  1: turns without a date are observed now",
+    ]
+
+
+def test_a_dry_run_counts_and_makes_no_store(shell: Shell, tmp_path: Path) -> None:
+    outcome = shell("import", a_file(tmp_path, *MEM0), "--format", "mem0", *ANA, "--dry-run")
+    assert outcome.stdout.splitlines()[0] == "read 3 memories of the format mem0: nothing was written"
+    assert not shell.store.exists()
+
+
+def test_one_bad_line_stops_all_of_it_or_is_left_out_as_it_is_asked(shell: Shell, tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": f"turn {number}"} for number in range(200)]
+    file = a_file(tmp_path, *turns, {"role": "user", "content": "a\0b"}, "nonsense")
+    refused = shell("import", file, "--format", "chat", *ANA, code=2).stderr
+    assert "line 201, field 'content': has a NUL character" in refused
+    assert "nothing was imported, and --skip-bad" in refused
+    assert not shell.store.exists()
+    taken = imported(shell, "chat", file, "--skip-bad")
+    assert (taken["read"], taken["verdicts"]["created"], taken["bad"]) == (200, 200, 2)
+    assert [problem.split(":")[0] for problem in taken["problems"]] == ["line 201, field 'content'", "line 202"]
+
+
+def test_a_file_may_come_through_a_pipe_and_be_one_document(shell: Shell) -> None:
+    document = json.dumps(MEM0[0], indent=2)
+    assert shell.json("import", "-", "--format", "mem0", *ANA, stdin=document)["verdicts"]["created"] == 2
+    assert {one["source"] for one in memories(shell)} == {"mem0:m1", "mem0:m2"}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_foreign_file_without_its_format_is_refused_with_the_one_it_looks_like(
+    name: str, shell: Shell, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, *SAMPLES[name])
+    refused = shell("import", file, code=2).stderr
+    assert f"no export of recollect; it looks like {name}, so give --format {name} and --scope" in refused
+    assert not shell.store.exists()
+
+
+def test_an_export_of_ours_needs_no_format_and_takes_none(shell: Shell, tmp_path: Path) -> None:
+    shell("remember", "Ana plays the cello", *ANA)
+    file = tmp_path / "ours.jsonl"
+    shell("export", str(file))
+    assert "leave --format and --scope out" in shell("import", str(file), "--format", "chat", *ANA, code=2).stderr
+    assert shell.json("import", str(file))["skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--format", "mem0"], "--format goes with --scope"),
+        (["--format", "men0", *ANA], "field '--format': no format is called 'men0'; did you mean 'mem0'?"),
+        (["--format", "mem0", "--scope", "acme//ana"], "the part '' of a scope needs"),
+        ([*ANA], "--scope goes with --format"),
+        (["--skip-bad"], "--skip-bad goes with --format"),
+        (["--dry-run"], "--dry-run goes with --format"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(arguments: list[str], told: str, shell: Shell, tmp_path: Path) -> None:
+    refused = shell("import", a_file(tmp_path, *MEM0), *arguments, code=2).stderr
+    assert told in refused
+    assert not shell.store.exists()
+
+
+def test_a_terminal_gets_a_bar(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *({"role": "user", "content": f"turn {number}"} for number in range(130)))
+    seen = shell.terminal("import", file, "--format", "chat", *ANA)
+    assert "importing" in seen
+    assert "130 created" in seen
+
+
+def test_two_who_import_the_same_at_once_are_no_harm_to_each_other(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *({"role": "user", "content": f"turn {number}"} for number in range(300)))
+    arguments = ("import", file, "--format", "chat", *ANA, "--json")
+    with ThreadPoolExecutor() as both:
+        runs = [both.submit(shell.process, *arguments) for _ in range(2)]
+    taken = [json.loads(run.result().stdout)["verdicts"] for run in runs]
+    assert [sum(one.values()) for one in taken] == [300, 300]
+    assert len(memories(shell)) == 300
+
+
+def test_a_secret_in_a_file_is_not_kept(shell: Shell, tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    imported(shell, "chat", a_file(tmp_path, {"role": "user", "content": f"my token is {token}, keep it"}))
+    assert token not in shell("export").stdout

@@ -1,0 +1,60 @@
+"""Stores of former versions open, and everything in them is where it belongs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.model.memory import Status, said_hash
+from recollect.model.trust import Trust
+from recollect.wiring import verify
+
+OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
+ANA = "acme/ana"
+
+
+def as_it_was(script: Path, folder: Path) -> Path:
+    """The store that the script wrote, in a file."""
+    path = folder / "old.db"
+    db = apsw.Connection(str(path))
+    db.execute(script.read_text()).fetchall()
+    db.close()
+    return path
+
+
+def now() -> datetime:
+    return datetime(2026, 2, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("script", OLD, ids=lambda one: one.stem)
+def test_a_store_of_each_former_schema_opens_and_is_whole(script: Path, tmp_path: Path) -> None:
+    path = as_it_was(script, tmp_path)
+    with recollect.open(path, clock=now) as memory:
+        texts = {one.text: one for one in memory.memories(scope="acme", below=True, statuses=tuple(Status))}
+        assert len(texts) == 5
+        assert [one.text for one in memory.history(texts["Ana prefers aisle seats"].id, scope=ANA)] == [
+            "Ana prefers window seats",
+            "Ana prefers aisle seats",
+        ]
+        context = memory.recall("which seat does Ana like?", scope=ANA)
+        assert "Ana prefers aisle seats" in context.text
+        assert memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA).helped == 1
+    assert verify(path).problems == ()
+
+
+@pytest.mark.parametrize("script", OLD, ids=lambda one: one.stem)
+def test_what_was_kept_before_is_known_again(script: Path, tmp_path: Path) -> None:
+    with recollect.open(as_it_was(script, tmp_path), clock=now) as memory:
+        again = memory.remember("Ana prefers an aisle seat", scope=ANA)
+        assert isinstance(again.verdict, recollect.Reinforced)
+        hiking = memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event")
+        assert isinstance(hiking.verdict, recollect.Reinforced)
+        assert hiking.memory.hash == said_hash("I love hiking", "Ana", "event")
+        assert memory.remember("I love hiking", scope=ANA, speaker="Bo", kind="event").verdict == recollect.Created()
+        rome = memory.remember("Ana is in Rome", scope=ANA)
+        assert rome.memory.status is Status.ACTIVE
+        assert rome.memory.revisions == 2
+        (bo,) = memory.memories(scope="acme")
+        assert (bo.trust, rome.memory.trust) == (Trust.STATED, Trust.INFERRED)
