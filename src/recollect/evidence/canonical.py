@@ -21,8 +21,8 @@ def canonical_form(sentence: list[Token]) -> list[Token]:
     if short or len(said) < len(sentence):
         has = set(chain.from_iterable(said))
     for needed, reworded in _REWORDING:
-        if not needed.isdisjoint(has):
-            said = reworded(said)
+        if not needed.isdisjoint(has) and (other := reworded(said)) != said:
+            said = other
             has = set(chain.from_iterable(said))
     for needed, shortened in _SHORTENING:
         if not needed.isdisjoint(has):

@@ -333,11 +333,11 @@ def _is_ordinary(word: _Word, small: _Small, inside: set[str]) -> bool:
     name, written = word.name, word.written
     if name in _NO_NAMES or name in _TITLES:
         return True
-    if not word.first or name in inside or _CAMEL.search(written) or (len(name) > 1 and written.isupper()):
+    if not word.first or name in inside or (len(name) > 1 and written.isupper()):
         return False
-    if name in _ORDINARY or name in STOP_WORDS:
-        return True
-    return (name.endswith(("ing", "ed")) and name not in _IN_ING_OR_ED) or small.has(name)
+    inflected = name.endswith(("ing", "ed")) and name not in _IN_ING_OR_ED
+    common = name in _ORDINARY or name in STOP_WORDS or inflected or small.has(name)
+    return common and _CAMEL.search(written) is None
 
 
 _LONG_GAP = 200

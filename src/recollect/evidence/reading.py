@@ -171,9 +171,9 @@ def _read_date(reading: _Reading, found: re.Match[str]) -> None:
             if day <= _MONTHS_OF_A_YEAR and found["x"] != found["z"]:  # nobody can tell the day from the month
                 day = 0
         case "dmy":
-            year, month, day = found["y2"], _MONTH_OF[found["m2"][:3].lower()], _figures(found["d2"])
+            year, month, day = found["y2"], _MONTH_OF[found["m2"][:3].casefold()], _figures(found["d2"])
         case _:
-            year, month, day = found["y3"], _MONTH_OF[found["m3"][:3].lower()], _figures(found["d3"])
+            year, month, day = found["y3"], _MONTH_OF[found["m3"][:3].casefold()], _figures(found["d3"])
     named = found["m2"] or found["m3"]
     if named and not year and named[0].islower():  # "5 may join": a month without its year has a capital
         day = 0

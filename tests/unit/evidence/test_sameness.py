@@ -273,3 +273,7 @@ def test_a_megabyte_of_all_that_is_hostile_has_a_meaning() -> None:
 )
 def test_no_text_is_refused(text: str) -> None:
     assert difference(text, text) == Same()
+
+
+def test_a_month_with_a_long_s_is_that_month() -> None:
+    assert meaning("on ſept 5, 2020") == meaning("on Sept 5, 2020")
