@@ -228,7 +228,7 @@ def test_a_new_truth_supersedes_the_former_one_which_says_what_replaced_it(
     rome = lives(memory, ROME, importance=0.8)
     clock.move(5 * DAY)
     milan = lives(memory, MILAN)
-    assert milan.verdict == Superseded(rome.id, f"both are of the subject {HOME!r}")
+    assert milan.verdict == Superseded(rome.id, f"both are of the subject {HOME!r}: 'Rome' → 'Milan'")
     assert (milan.other, milan.memory.importance) == (rome.id, 0.8)
     old = memory.get(rome.id, scope=ANA)
     assert (old.status.value, old.superseded_by, old.valid_until) == ("superseded", milan.id, clock())
@@ -265,7 +265,10 @@ def test_what_arrives_late_between_two_that_are_known_held_from_the_one_to_the_o
 def test_what_begins_later_leaves_the_present_until_then(memory: recollect.Engine, clock: Clock) -> None:
     rome = lives(memory, ROME)
     milan = lives(memory, MILAN, valid_from=START + 9 * DAY)
-    assert (milan.verdict, milan.other) == (Superseded(rome.id, f"both are of the subject {HOME!r}"), rome.id)
+    assert (milan.verdict, milan.other) == (
+        Superseded(rome.id, f"both are of the subject {HOME!r}: 'Rome' → 'Milan'"),
+        rome.id,
+    )
     assert (recalled(memory), statuses(memory, rome)) == ({ROME}, ["active"])
     clock.move(9 * DAY)
     assert recalled(memory) == {MILAN}
@@ -276,7 +279,7 @@ def test_what_holds_until_something_that_is_known_to_come_ends_with_it(memory: r
     rome, milan = lives(memory, ROME), lives(memory, MILAN, valid_from=START + 9 * DAY)
     clock.move(DAY)
     paris = lives(memory, PARIS)
-    assert paris.verdict == Superseded(rome.id, f"both are of the subject {HOME!r}")
+    assert paris.verdict == Superseded(rome.id, f"both are of the subject {HOME!r}: 'Rome' → 'Paris'")
     assert (recalled(memory), paris.memory.superseded_by) == ({PARIS}, milan.id)
     clock.move(9 * DAY)
     assert recalled(memory) == {MILAN}
@@ -317,7 +320,7 @@ def test_what_was_superseded_comes_back_when_it_is_said_again_later(memory: reco
     back = lives(memory, ROME)
     assert (back.id, back.verdict, back.reason) == (
         rome.id,
-        Reactivated("superseded"),
+        Reactivated("superseded", milan.id),
         "it was superseded, and was said again since",
     )
     assert (recalled(memory), statuses(memory, milan)) == ({ROME}, ["superseded"])

@@ -210,9 +210,10 @@ def _place(memory: Memory, about: Sequence[Memory], policy: Policy) -> Place:
         return Place()
     others = [one for one in about if one.id != memory.id and one.kind is not Kind.EVENT]
     others.sort(key=lambda one: (begins(one), one.id))
-    before = tuple(one for one in others if begins(one) <= begin and not one.ended_by(begin))
-    later = (one for one in others if begins(one) > begin and not one.ended_by(begins(one)))
-    return Place(before, next(later, None))
+    before = [one for one in others if begins(one) <= begin and not one.ended_by(begin)]
+    later = [one for one in others if begins(one) > begin and not one.ended_by(begins(one))]
+    doubtful = [one for one in later if one.trust.less_than(memory.trust)]  # whoever is trusted less comes to nothing
+    return Place((*before, *doubtful), next((one for one in later if one not in doubtful), None))
 
 
 def _trusted_more(place: Place, proposed: Memory) -> Memory | None:

@@ -51,10 +51,25 @@ _FILLER = re.compile(
     r"^(?:please )?(?:note|remember|reminder|fyi|btw|just so you know|by the way)(?: that\b|:|,)?\s+", re.IGNORECASE
 )
 _NO_STATEMENT = re.compile(r"[?;!…\n\"“”()\[\]]|[.] |: |n't\b| - ")
-_ADVERBS = re.compile(r"(?<= )(?:currently|now|actually|really|also|presently)(?= )", re.IGNORECASE)
+_ADVERBS = re.compile(r"(?<= )(?:currently|now|actually|really|presently)(?= )", re.IGNORECASE)
 _DOUBTFUL = frozenset(
     [
-        *("not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "hardly", "barely", "rarely"),
+        *(
+            "also",
+            "too",
+            "not",
+            "no",
+            "never",
+            "none",
+            "nobody",
+            "nothing",
+            "neither",
+            "nor",
+            "without",
+            "hardly",
+            "barely",
+            "rarely",
+        ),
         *(
             "maybe",
             "perhaps",

@@ -103,7 +103,10 @@ class ExtractionSettings:
                 raise FieldError(f"{show(price)} is no price; give one of at least 0", field=name)
 
     def endpoint(self) -> tuple[str, str]:
-        """The address and the model to ask; refused if either is not set."""
+        """The address and the model to ask; refused if either is not set, or one price without the other."""
+        if (self.price_prompt is None) is not (self.price_completion is None):
+            lacking = "price_prompt" if self.price_prompt is None else "price_completion"
+            raise FieldError("is not set, and the other price is; give both, or none", field=f"extraction.{lacking}")
         if self.address is None:
             raise FieldError(_needed("address", "https://host/v1"), field="extraction.address")
         if self.model is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recollect.admission.orders import orders_in
 from recollect.admission.salience import SaliencePolicy, salience_of
 from recollect.admission.screening import screened
+from recollect.admission.subject import subject_of
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, NotFound, show
 from recollect.model import limits
@@ -91,9 +92,9 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         writing.adopt(world.encoder)
         former = own(writing, scope, seen.id)
         revised = _revised(former, revision, now, policy)
-        orders = orders_in(revised.text) if revised.trust.less_than(Trust.STATED) else None
-        if orders is not None and revised.text != former.text and world.policy.quarantine.enabled:
-            return Receipt(former.id, Refused(f"it reads like orders to a model: {orders}"), former)
+        against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
+        if against is not None:
+            return Receipt(former.id, Refused(against), former)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
@@ -235,8 +236,10 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Salience
         said["valid_until"] = None
     limits.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
     text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
-    if text != former.text:
+    if text != former.text or said.get("title", former.title) != former.title:
         said |= _vouching(former, revision.provenance or Provenance.MODEL_INFERENCE)
+    if text != former.text and former.subject == subject_of(former.text, former.speaker):  # which was read from it
+        said["subject"] = subject_of(text, former.speaker)
     if (
         former.status is Status.SUPERSEDED
         and revision.valid_until is not None
@@ -245,6 +248,16 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Salience
         by = f"it was superseded by {show(former.superseded_by)}"
         raise FieldError(f"{revision.valid_until.isoformat()}, but {by}; restore it first", field="valid_until")
     return next_version(former, text, at, kind=revision.kind, importance=revision.importance, policy=policy, **said)
+
+
+def _objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
+    """What speaks against a new text: that it comes from somebody who is trusted less, or gives orders to a model."""
+    if revision.provenance is not None and TRUST[revision.provenance].less_than(former.trust):
+        return f"what came through {revision.provenance.value} is trusted less than the memory"
+    if revised.searched_text == former.searched_text:
+        return None
+    orders = orders_in(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
+    return None if orders is None else f"it reads like orders to a model: {orders}"
 
 
 def _vouching(former: Memory, by: Provenance) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """Extract: a conversation leaves memories behind."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -69,7 +67,9 @@ def extract(
     through = [
         _came_through(heard[one.turn], provenance, verbatim=world.extractor.verbatim) for one in extraction.extracts
     ]
-    drafts = [_draft(one, heard[one.turn], scope, by) for one, by in zip(extraction.extracts, through, strict=True)]
+    drafts = [
+        _once(_draft(one, heard[one.turn], scope, by)) for one, by in zip(extraction.extracts, through, strict=True)
+    ]
 
     return Extracted(tuple(remember_all(world, drafts)), extraction)
 
@@ -110,14 +110,12 @@ def _draft(extract: Extract, turn: Said, scope: Scope, provenance: Provenance) -
         source=turn.session,
         evidence=(extract.quote,),
         derived_from=() if turn.id is None else (turn.id,),
-        key=None if turn.at is not None else _key(extract, turn),
     )
 
 
-def _key(extract: Extract, turn: Said) -> str:
-    """What tells a saying that has no date from others, so that it is remembered once."""
-    said = [turn.session, turn.speaker, turn.id, turn.text, extract.text, extract.quote]
-    return f"extract-{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]}"
+def _once(draft: Draft) -> Draft:
+    """A saying that has no date gets a key made of all that is said, so that it is remembered once."""
+    return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
 def _said(given: object) -> Said:

@@ -98,7 +98,7 @@ def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Sa
         session=_common(one.session for one in sources),
         speaker=lead.speaker if wording.text is None else _common(one.speaker for one in sources),
         topic_key=_first(one.topic_key for one in ranked),
-        subject=_first(one.subject for one in ranked),
+        subject=lead.subject if wording.text is None else _common(one.subject for one in sources),
         shared=all(one.shared for one in sources),
         pinned=pinned,
         importance=_best(max, (one.importance for one in sources)),

@@ -28,7 +28,7 @@ def find_known_events(world: World, proposals: Sequence[Proposal], now: datetime
             continue
         try:
             stored = _nearest(world, one.memory.scope, one.vector, now)
-        except RecollectError:
+        except (RecollectError, ValueError, LookupError, ArithmeticError):
             stored = None
         here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
         found = [near for near in (stored, _nearest_of(here, one.vector)) if near is not None]

@@ -1,6 +1,6 @@
 """Restore: a memory that was put away comes back, and what took its place holds no longer."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from recollect.admission.judgement import begins
@@ -26,10 +26,12 @@ def restore(world: World, scope: Scope, id: str) -> Receipt:
             raise Conflict(f"the memory {show(former.id)} is quarantined; an operator releases it, or leaves it there")
         if former.status is Status.FORGOTTEN:
             stood = _stood(writing, former, {Status.FORGOTTEN})
-            return _put(writing, former.changed(status=stood.status, remark=stood.remark))
+            back = former.changed(status=stood.status, remark=stood.remark)
+            return _in_its_place(writing, back, now, _of_its_subject(world, writing, back))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
             return _reinstated(writing, former, now)
-        return _put(writing, former.changed(status=Status.ACTIVE, superseded_by=None, remark=None))
+        back = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
+        return _in_its_place(writing, back, now, _of_its_subject(world, writing, back))
 
     return written(world, scope, id, change)
 
@@ -48,16 +50,23 @@ def release(world: World, scope: Scope, id: str) -> Receipt:
             )
         stood = _stood(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
         free = former.changed(status=stood.status, remark=stood.remark)
-        if free.status is not Status.ACTIVE:
-            return _put(writing, free)
-        rivals = sorted(_rivals(world, writing, free), key=lambda one: (begins(one), one.id))
-        for one in rivals:
-            if begins(one) <= begins(free):
-                writing.put(ended(one, free, now), None)
-        later = next((one for one in rivals if begins(one) > begins(free)), None)
-        return _put(writing, free if later is None else ended(free, later, now))
+        topic = None if free.topic_key is None else writing.topic(scope, free.topic_key)
+        rivals = [*_of_its_subject(world, writing, free), *([] if topic is None or topic.id == free.id else [topic])]
+        return _in_its_place(writing, free, now, rivals)
 
     return written(world, scope, id, change)
+
+
+def _in_its_place(writing: Writing, free: Memory, now: datetime, rivals: Sequence[Memory]) -> Receipt:
+    """The memory among those of which one holds at a time: it ends what began before, and what began later ends it."""
+    if free.status is not Status.ACTIVE:
+        return _put(writing, free)
+    known = sorted({one.id: one for one in rivals}.values(), key=lambda one: (begins(one), one.id))
+    for one in known:
+        if begins(one) <= begins(free):
+            writing.put(ended(one, free, now), None)
+    later = next((one for one in known if begins(one) > begins(free)), None)
+    return _put(writing, free if later is None else ended(free, later, now))
 
 
 def _put(writing: Writing, state: Memory) -> Receipt:
@@ -104,12 +113,9 @@ def _held_until(writing: Writing, former: Memory) -> datetime | None:
     return None if earlier is None else earlier[0].valid_until
 
 
-def _rivals(world: World, writing: Writing, memory: Memory) -> list[Memory]:
-    """The other active memories of its subject and its topic, of which one at a time holds."""
-    found: list[Memory | None] = []
-    if memory.subject is not None and memory.kind is not Kind.EVENT and world.policy.truth.supersede:
-        found += writing.about(memory.scope, memory.subject, begins(memory))
-    if memory.topic_key is not None:
-        found.append(writing.topic(memory.scope, memory.topic_key))
-    others = {one.id: one for one in found if one is not None and one.status is Status.ACTIVE}
-    return [one for id, one in others.items() if id != memory.id]
+def _of_its_subject(world: World, writing: Writing, memory: Memory) -> list[Memory]:
+    """The other active memories of its subject, of which one at a time holds."""
+    if memory.subject is None or memory.kind is Kind.EVENT or not world.policy.truth.supersede:
+        return []
+    found = writing.about(memory.scope, memory.subject, begins(memory))
+    return [one for one in found if one.status is Status.ACTIVE and one.id != memory.id]

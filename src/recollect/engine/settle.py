@@ -28,6 +28,8 @@ from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy
 from recollect.engine.change import known_since, next_version
 from recollect.errors import Conflict, show
+from recollect.evidence.likeness import LONGEST
+from recollect.evidence.sameness import Same, difference
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.memory import Kind, Memory, MemoryId, Status
@@ -133,7 +135,7 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
     ]
     if memory.subject is None and memory.kind is not Kind.EVENT:  # what says the same is about the same
         same = [topic] if topic is not None else [*twins, *alike]
-        subject = next((one.subject for one in same if one.subject is not None), None)
+        subject = next((one.subject for one in same if one.subject and not one.trust.less_than(memory.trust)), None)
         memory = memory if subject is None else memory.changed(subject=subject)
     about = _about(writing, memory)
     if draft.at is None and draft.valid_from is None:
@@ -142,7 +144,8 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
             memory = memory.changed(created_at=since, observed_at=since, updated_at=since)
     put_away = [one for one in (*twins, *alike) if one.status is not Status.ACTIVE]
     away = {one.id: _away_since(writing, one) for one in put_away}
-    orders = orders_in(memory.text) if memory.trust.less_than(Trust.STATED) else None
+    doubted = memory.trust.less_than(Trust.STATED)
+    orders = (orders_in(memory.searched_text) or orders_in(memory.speaker or "")) if doubted else None
     return memory, Known(topic=topic, twins=twins, alike=alike, about=about, away=away, orders=orders)
 
 
@@ -201,7 +204,8 @@ def _carried_out(
             kept = writing.put(back, proposal.vector_of(back, former))
             if place.ended_by is not None and kept.status is not Status.ACTIVE:
                 return Receipt(kept.id, _outdated(place.ended_by, memory), kept)
-            return Receipt(kept.id, Reactivated(former.status.value), kept)
+            instead_of = place.ends[-1].id if place.ends else None
+            return Receipt(kept.id, Reactivated(former.status.value, instead_of), kept)
         case Leave(former, since):
             when = since.isoformat(timespec="seconds")
             reason = f"it was {former.status.value} on {when}, after this was said"
@@ -229,7 +233,9 @@ def _placed(writing: Writing, state: Memory, place: Place, now: datetime) -> Mem
 
 
 def _superseding(old: tuple[Memory, ...], memory: Memory) -> Superseded:
-    return Superseded(old[-1].id, f"both are of the subject {memory.subject!r}")
+    told = f"both are of the subject {memory.subject!r}"
+    found = difference(old[-1].text, memory.text) if max(len(old[-1].text), len(memory.text)) <= LONGEST else Same()
+    return Superseded(old[-1].id, told if isinstance(found, Same) else f"{told}: {found.old!r} → {found.new!r}")
 
 
 def _outdated(newer: Memory, memory: Memory) -> Outdated:
@@ -277,6 +283,8 @@ def _next_state(
     since, until = holding(former, proposed, restated=restated)
     holds = restated and former.status is Status.ACTIVE and not former.ended_by(begins(proposed))
     first, second = (former, proposed) if restated and told_before(proposed, former) else (proposed, former)
+    if not restated and former.trust.less_than(proposed.trust):
+        second = proposed  # what describes it was said by somebody who is trusted less
     return next_version(
         former,
         former.text if restated else proposed.text,
@@ -290,8 +298,8 @@ def _next_state(
         tags=first.tags or second.tags,
         session=first.session or second.session,
         speaker=first.speaker or second.speaker,
-        shared=former.shared or proposed.shared,
-        pinned=former.pinned or proposed.pinned,
+        shared=second.shared or first.shared,
+        pinned=second.pinned or first.pinned,
         confidence=second.confidence if first.confidence is None else first.confidence,
         valid_from=since,
         valid_until=until,

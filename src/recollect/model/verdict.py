@@ -45,9 +45,10 @@ class Outdated:
 
 @dataclass(frozen=True, slots=True)
 class Reactivated:
-    """It was said before and put away since; it is said again, so it is back."""
+    """It was said before and put away since; it is said again, so it is back, in place of the other if one held."""
 
     was: str
+    instead_of: MemoryId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Receipt:
         match self.verdict:
             case Reinforced() | Superseded() | Outdated() | Unindexed() | Quarantined() | Refused():
                 return self.verdict.reason
-            case Reactivated(was):
+            case Reactivated(was, _):
                 return f"it was {was}, and was said again since"
             case _:
                 return ""
@@ -148,7 +149,7 @@ class Receipt:
         match self.verdict:
             case Reinforced(twin, _) | Unindexed(twin, _):
                 return twin
-            case Superseded(old, _):
+            case Superseded(old, _) | Reactivated(_, old):
                 return old
             case Outdated(newer, _):
                 return newer

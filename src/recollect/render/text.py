@@ -119,7 +119,7 @@ def verdict(verdict: Verdict) -> str:
             return f"created; {old} holds no longer ({reason})"
         case Outdated(newer, reason):
             return f"created as what held until {newer} ({reason})"
-        case Reactivated(was):
+        case Reactivated(was, _):
             return f"back: it was {was}, and was said again since"
         case Unindexed(_, reason):
             return f"kept, and not indexed: {reason}"

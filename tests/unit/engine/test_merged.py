@@ -34,7 +34,7 @@ def test_where_they_differ_only_what_all_have_in_common_is_kept() -> None:
     other = a_memory("b", text="other", session="s", speaker="ben", source="y", topic_key="topic", subject=None)
     made = one_of(one, other, text="both")
     assert (made.session, made.speaker, made.source) == ("s", None, None)
-    assert (made.topic_key, made.subject) == ("topic", "home")
+    assert (made.topic_key, made.subject) == ("topic", None)  # what is said of both is no longer about the home alone
 
 
 def test_no_more_is_kept_than_a_memory_may_have() -> None:

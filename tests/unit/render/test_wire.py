@@ -111,7 +111,7 @@ SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
     (Reinforced(MemoryId("m")), {"verdict": "reinforced", "twin": "m", "reason": "the same words"}),
     (Superseded(MemoryId("o"), "why"), {"verdict": "superseded", "old": "o", "reason": "why"}),
     (Outdated(MemoryId("n"), "why"), {"verdict": "outdated", "newer": "n", "reason": "why"}),
-    (Reactivated("forgotten"), {"verdict": "reactivated", "was": "forgotten"}),
+    (Reactivated("forgotten"), {"verdict": "reactivated", "was": "forgotten", "instead_of": None}),
     (Unindexed(MemoryId("t"), "why"), {"verdict": "unindexed", "twin": "t", "reason": "why"}),
     (Quarantined("why"), {"verdict": "quarantined", "reason": "why", "other": None}),
     (Refused("why", MemoryId("t")), {"verdict": "refused", "reason": "why", "other": "t"}),
