@@ -435,7 +435,9 @@ def test_what_was_put_away_counts_in_any_order(case: tuple[Memory, Known]) -> No
 
 
 @given(cases())
-def test_what_a_judgement_ends_began_no_later_and_what_ends_it_began_later(case: tuple[Memory, Known]) -> None:
+def test_what_a_judgement_ends_began_no_later_or_is_trusted_less_and_what_ends_it_began_later_and_is_not(
+    case: tuple[Memory, Known],
+) -> None:
     proposed, known = case
     begin, place = begins(proposed), Place()
     match judge(proposed, known, POLICY):
@@ -449,8 +451,10 @@ def test_what_a_judgement_ends_began_no_later_and_what_ends_it_began_later(case:
             place = Place(old, newer)
         case _:
             pass
-    assert all(begins(one) <= begin for one in place.ends)
-    assert place.ended_by is None or begins(place.ended_by) > begin
+    assert all(begins(one) <= begin or one.trust.less_than(proposed.trust) for one in place.ends)
+    if place.ended_by is not None:
+        assert begins(place.ended_by) > begin
+        assert not place.ended_by.trust.less_than(proposed.trust)
 
 
 # ── of a subject one thing holds at a time, in a store ─────────────────────────────────────────────────────────────
