@@ -1,4 +1,4 @@
-"""The detector of secrets, judged by secrets and texts it has never seen."""
+"""The detector of secrets, judged by a generator that shares no code or pattern with it."""
 
 import sysconfig
 from collections import Counter
