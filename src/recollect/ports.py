@@ -97,6 +97,12 @@ class Writing(Protocol):
         """
         ...
 
+    def said_before(self, memory: Memory) -> list[Memory]:
+        """The memories of its scope that said the same word for word before they came to say something else, in the
+        order in which they came; at most `limits.MOST_KNOWN`.
+        """
+        ...
+
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         """The scope's memories of that subject, active or superseded, that have not ended by the moment; the active
         ones first, each in the order in which they began, at most `limits.MOST_KNOWN`.

@@ -16,7 +16,7 @@ from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use
-from recollect.ports import Store
+from recollect.ports import Store, Writing
 from recollect.ranking.profile import Profile, Question
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
@@ -148,6 +148,18 @@ def test_the_same_history_is_told_alike_however_it_is_asked_about(
                 for store in (plain, sqlite)
             )
             assert got == expected
+            said = [version for id in everyone for version in plain.history(scope, id)]
+            expected, got = (
+                store.write(lambda writing, said=said: [looked_up(writing, one) for one in said])  # type: ignore[misc]
+                for store in (plain, sqlite)
+            )
+            assert got == expected
+
+
+def looked_up(writing: Writing, memory: Memory) -> list[object]:
+    """All that a draft with the words of the memory is judged by."""
+    about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
+    return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory.id)]
 
 
 MANY = 20_000

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from recollect.evidence.tokens import BREAK, Token
-from recollect.evidence.vocabulary import singular, words
+from recollect.evidence.vocabulary import GRAMMAR, singular, words
 
 FIGURE = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
 LEADING = re.compile(rf"[-+]?{FIGURE}")
+THOUSANDFOLD = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""Three digits behind a point are thousands to half of the world, so such a number is only the same as itself."""
 
 
 def counted(sentence: list[Token]) -> list[Token]:
@@ -38,6 +40,8 @@ def _number_from(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
     if first.sort == "number" and first.key not in _SMALL:
         scale = SCALES.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
         if scale is None or len(first.key) > _MOST_FIGURES or not LEADING.fullmatch(first.key):
+            return None, at
+        if THOUSANDFOLD.fullmatch(first.key):
             return None, at
         scaled = Decimal(first.key) * scale
         whole = scaled == scaled.to_integral_value()
@@ -110,7 +114,28 @@ def _unit_from(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
                 unit = UNITS.get(spelled)
             if unit is not None and len(parts) == length:
                 return Token(unit, "unit", " ".join(part.said for part in parts)), length
-    return Token(singular(first), first.sort, first.said), 1
+    after = sentence[at + 1].key if at + 1 < len(sentence) else ""
+    if first.said in _OF_A_SIZE and after in _SIZED:
+        return Token(_OF_A_SIZE[first.said], "unit", first.said), 1
+    key = first.said if _is_a_sign(first) else singular(first)
+    return Token(key, first.sort, first.said), 1
+
+
+def _is_a_sign(token: Token) -> bool:
+    """Whether it may be the sign of a unit, of which the case counts: 5 M, 5 Mg, 5 Cal; and not the name Olu."""
+    said = token.said
+    if len(said) >= _SPELLED_OUT or not said.isalpha() or token.key in GRAMMAR:
+        return False
+    return len(said) < _SPELLED_OUT - 1 or not said[1:].islower() or token.key in _TWOFOLD
+
+
+_TWOFOLD = frozenset({"cal", "gal"})
+
+
+_OF_A_SIZE = {"m": "metre", "'": "foot"}
+"""Signs of several units that are of one before a word of _SIZED."""
+
+_SIZED = frozenset(words("tall long wide high deep thick away"))
 
 
 def _sized(sentence: list[Token]) -> list[Token]:
@@ -122,7 +147,9 @@ def _sized(sentence: list[Token]) -> list[Token]:
             continue
         number = found.pop()
         figure, sign = number.key, token.key
-        if _PLAIN_FIGURE.fullmatch(figure):
+        if THOUSANDFOLD.fullmatch(figure):
+            figure = f"{figure}?"  # not what 1.0010 comes to, which is certain
+        elif _PLAIN_FIGURE.fullmatch(figure):
             sign, times = _SIZES.get(sign, (sign, Decimal(1)))
             figure = format((Decimal(figure) * times).normalize(), "f")
         said = f"{token.said}{number.said}" if token.said in CURRENCIES else f"{number.said} {token.said}"
@@ -195,7 +222,7 @@ mm = millimetre | millimetres | millimeter | millimeters | mm
 metre = metre | metres | meter | meters
 mile = mile | miles | mi
 foot = foot | feet | ft
-inch = inch | inches
+inch = inch | inches | "
 yard = yard | yards | yd
 kg = kilogram | kilograms | kilogramme | kilogrammes | kilo | kilos | kg | kgs
 g = gram | grams | gramme | grammes | g

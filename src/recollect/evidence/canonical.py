@@ -8,14 +8,14 @@ from recollect.evidence.courtesies import without_courtesies
 from recollect.evidence.order import ordered
 from recollect.evidence.synonyms import EXCHANGED, exchanged
 from recollect.evidence.tokens import COMMA, POSSESSIVE, Sort, Token
-from recollect.evidence.vocabulary import AUXILIARIES, GRAMMAR, REPORTING, VERBS, singular, words
+from recollect.evidence.vocabulary import AUXILIARIES, EXACT, GRAMMAR, REPORTING, VERBS, singular, words
 
 
 def canonical_form(sentence: list[Token]) -> list[Token]:
-    """The sentence as all that mean the same have it; none if it says nothing."""
-    if not sentence:
-        return sentence
+    """The sentence, which has words, as all that mean the same have it; none if it says nothing."""
     has = set(chain.from_iterable(sentence))  # keys, and sorts besides: a step in vain only costs time
+    if not EXACT.isdisjoint(has):
+        sentence = _as_written(sentence)
     short = not _SHORT.isdisjoint(has)
     said = without_courtesies(_named_first(_resolved(sentence) if short else sentence))
     if short or len(said) < len(sentence):
@@ -24,10 +24,22 @@ def canonical_form(sentence: list[Token]) -> list[Token]:
         if not needed.isdisjoint(has) and (other := reworded(said)) != said:
             said = other
             has = set(chain.from_iterable(said))
+    if not _AGREEING.isdisjoint(has):
+        said = _agreeing(said)
     for needed, shortened in _SHORTENING:
         if not needed.isdisjoint(has):
             said = shortened(said)
     return ordered(said)
+
+
+def _as_written(sentence: list[Token]) -> list[Token]:
+    """The sentence with the case of its words, but for the first; for one about something of which the case counts."""
+    return [
+        token._replace(key=token.said)
+        if at and token.said.lower() == token.key != token.said and token.key not in GRAMMAR
+        else token
+        for at, token in enumerate(sentence)
+    ]
 
 
 def _named_first(sentence: list[Token]) -> list[Token]:
@@ -66,16 +78,19 @@ _WISHED = frozenset(words("like love prefer rather want"))
 
 def _agreeing(sentence: list[Token]) -> list[Token]:
     """The sentence without what its verbs take over from who does it; nouns where it is no matter how many."""
-    found = [Token(VERBS[token.key], token.sort, token.said) if token.key in VERBS else token for token in sentence]
-    for at, token in enumerate(found):
-        if token.key in _CHOOSING:
-            found[at:] = [Token(singular(later), later.sort, later.said) for later in found[at:]]
-            break
+    found: list[Token] = []
+    choosing = False
+    for token in sentence:
+        agreed = Token(VERBS[token.key], token.sort, token.said) if token.key in VERBS else token
+        choosing = choosing or agreed.key in _CHOOSING
+        found.append(Token(singular(agreed), agreed.sort, agreed.said) if choosing else agreed)
     return found
 
 
 _CHOOSING = frozenset({"prefer", "favor"})
 """What is said of one of a kind when it is said of all: who prefers a window seat prefers window seats."""
+
+_AGREEING = _CHOOSING | VERBS.keys()
 
 
 def _without_fillers(sentence: list[Token]) -> list[Token]:
@@ -104,7 +119,9 @@ def _fills(sentence: Sequence[Token], at: int) -> bool:
 
 _FILLERS = frozenset(words("really actually also basically indeed kindly"))
 _PERHAPS_IDLE = _FILLERS | {"just", "too", "please", ":", "that"}
-_JUST = frozenset(words("love want like prefer hate wanted adore"))
+_JUST = frozenset(words("love like prefer hate adore"))
+"""Not those before which it may mean only."""
+
 _STATING = frozenset(
     words(
         "say says said state states stated mention mentions mentioned think thinks believe believes confirm confirmed"
@@ -114,23 +131,32 @@ _STATING = frozenset(
 
 
 def _without_articles(sentence: list[Token]) -> list[Token]:
+    """The sentence without "the", and with every other article as an "a"; the other way round for what is chosen."""
+    found: list[Token] = []
     last = len(sentence) - 1
-    return [
-        token
-        for at, token in enumerate(sentence)
-        if token.key not in _ARTICLES or at == last or (token.key != "the" and _bound(sentence, at))
-    ]
+    chosen = False
+    for at, token in enumerate(sentence):
+        key = token.key
+        chosen = chosen or key in _CHOOSING
+        if key not in _ARTICLES or at == last:
+            found.append(token)
+        elif key == "the":
+            if chosen:
+                found.append(token)
+        elif _bound(sentence, at, chosen=chosen):
+            found.append(token if key == "a" else Token("a", token.sort, token.said))
+    return found
 
 
 _ARTICLES = frozenset({"the", "a", "an"})
 
 
-def _bound(sentence: Sequence[Token], at: int) -> bool:
-    """Whether an "a" says more than "the" would: a few, a third, plan A."""
+def _bound(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
+    """Whether an "a" says more than nothing would: a CEO, a few, a third, plan A; not a dozen, which is a number."""
     after = sentence[at + 1]
     if after.key in _AFTER_A or ORDINAL.fullmatch(after.key) or after.key in (",", ":", "?"):
         return True
-    if after.key in AUXILIARIES:
+    if after.key in AUXILIARIES or (after.sort != "number" and not chosen):
         return True
     return sentence[at].key == "a" and at > 0 and sentence[at - 1].key in _LETTERED
 
@@ -155,6 +181,8 @@ def _punctuated(sentence: list[Token]) -> list[Token]:
         if token.key not in _COMMAS:
             found.append(token)
             continue
+        if token.key == "-" and found and at == last:  # what is read from, and an option
+            found.append(token)
         if not found or at == last:
             continue
         before, after = found[-1], sentence[at + 1]
@@ -162,6 +190,9 @@ def _punctuated(sentence: list[Token]) -> list[Token]:
             found.append(Token("to", token.sort, token.said))
             continue
         if token.key == "-" and before.sort == "number":
+            continue
+        if token.key == "-" and len(before.key) == len(after.key) == 1:  # a difference
+            found.append(token)
             continue
         if before.key not in _ENDS and after.key not in _BEHIND_A_COMMA:
             found.append(COMMA)
@@ -183,7 +214,6 @@ _REWORDING: tuple[_Step, ...] = (
     (EXCHANGED, exchanged),
     (COUNTING, counted),
     (frozenset({"number"}), measured),
-    (_CHOOSING | VERBS.keys(), _agreeing),
 )
 _SHORTENING: tuple[_Step, ...] = (
     (_PERHAPS_IDLE, _without_fillers),

@@ -31,6 +31,11 @@ def likeness_of(text: str, speaker: str | None, kind: str) -> str:
     return f"{said} {whose}"
 
 
+def same_in_meaning(one: str, other: str) -> bool:
+    """Whether two texts say the same, whoever says them; long ones only if they do so word for word."""
+    return one == other or (max(len(one), len(other)) <= LONGEST and meaning(one) == meaning(other))
+
+
 def alike(one: Memory, other: Memory) -> bool:
     """Whether both mean the same, however they are worded."""
     return likeness(one) != NONE and likeness(one) == likeness(other)

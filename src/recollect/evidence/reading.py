@@ -4,11 +4,13 @@ import re
 from datetime import date
 from decimal import Decimal
 
-from recollect.evidence.amounts import CURRENCIES, FIGURE, LEADING, SCALES, UNITS
+from recollect.evidence.amounts import CURRENCIES, FIGURE, LEADING, SCALES, THOUSANDFOLD, UNITS
 from recollect.evidence.synonyms import CONTRACTIONS, SHORT_FOR, SPELLINGS, spelled
 from recollect.evidence.tokens import COMMA, POSSESSIVE, Sort, Token
 from recollect.evidence.vocabulary import (
     AUXILIARIES,
+    CAPITALS,
+    EXACT,
     GRAMMAR,
     HOMOGRAPHS,
     HOURS,
@@ -36,10 +38,12 @@ def read(text: str) -> list[list[Token]]:
                 reading.tokens.append(COMMA)
             case "symbol":
                 _read_symbol(reading, said)
+            case "kept":
+                reading.add(said.replace(" ", ""), "word", said)
             case "end":
                 reading.end(said)
             case "quote":
-                pass
+                _read_quote(reading, said, found.string[max(found.start() - 1, 0) : found.start()])
             case "measure" | "number":
                 _read_number(reading, said)
             case "ymd" | "xyz" | "dmy" | "mdy":
@@ -59,12 +63,15 @@ def _plain(text: str) -> str:
         text = text.lower()
     if not text.isascii():
         text = _MARK.sub(lambda mark: _MARKS[mark[0]], text)
-    text = _LINE_STARTS.sub("\n\n", "\n" + text)
-    if "](" in text:
-        text = _LINK.sub(r"\1 (\2)", text)
-    text = _BLANKS.sub(lambda run: " ; " if run[0].count("\n") > 1 else " ", text)
+    if text[:1].isalnum() and "  " not in text and "](" not in text and text.isprintable():  # one line, as most are
+        text = f" {text}"
+    else:
+        text = _LINE_STARTS.sub("\n\n", "\n" + text)
+        if "](" in text:
+            text = _LINK.sub(r"\1 (\2)", text)
+        text = _BLANKS.sub(lambda run: " ; " if run[0].count("\n") > 1 else " ", text)
     if "*" in text or "__" in text:
-        text = _EMPHASIS.sub(r"\2", text)
+        text = _EMPHASIS.sub(_emphasised, text)
     return text.replace("`", "")
 
 
@@ -82,6 +89,13 @@ _BLANKS = re.compile(r"\s(?:\s+|(?<! ))")
 """Blanks that are not one blank already."""
 
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{2,3})(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])")
+
+
+def _emphasised(found: re.Match[str]) -> str:
+    """What is emphasised, without the marks; but a name such as __init__ as it is."""
+    named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
+    return found[0] if named else found[2]
+
 
 _MONTH_OF = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
 _MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
@@ -115,9 +129,20 @@ _FIGURES = (
     rf"(?P<measure>(?<![\w.])[-+]?{FIGURE}(?:{'|'.join(map(re.escape, _GLUED.split()))}){_NO_MORE})",
     rf"(?P<number>(?<![\w.,@/])(?:(?<![)\]])[-+])?{FIGURE}{_NO_MORE})",
 )
+_KEPT = (
+    r"(?<![\w)\]-])-{1,2}[^\W\d_](?:\w|[./:=-](?=\w))*",  # an option: -v, --force
+    r"(?<![\w.)\]])(?:\.{0,2}[/\\]|~[/\\]|\.)(?=[^\W\d])(?:\w|[./\\~@+=-](?=\w))*/?",  # a path: ../run, .env
+    r"[:;=]['^-]?[()\[\]DPp/\\|](?![\w/])|(?<=\s)[()]-?[:;](?!\S)",  # a face
+    r"(?<![\w!?.,;:)\]\"'])!(?=\w)",  # a mark before what it belongs to: !important
+    r"\(\)|\[ ?\]|\{\}|(?<=[\w)\]])\((?=\S)|[\[\]{}]",  # brackets of code
+    r"(?<=\w )\.{1,2}(?!\S)",  # a folder
+)
+"""Signs that say something, and what is written with them."""
+
 _READABLE = (
     rf"(?P<words>{_WORDS})",
-    r"(?P<comma>[,()\[\]{}])",
+    rf"(?P<kept>(?=[-./\\~:;=!()\[\]{{}}])(?:{'|'.join(_KEPT)})|(?<!\w)(?:[A-DO]|AB)-(?![\w-]))",
+    r"(?P<comma>[,()])",
     r"(?P<end>[.;!?]+)",
     r"(?P<quote>[\"']+)",
     rf"(?=[0-9T+-])(?:{'|'.join(_FIGURES)})",
@@ -133,17 +158,23 @@ _SCAN = re.compile("|".join(_READABLE))
 class _Reading:
     """The sentences of a text as far as it is read, and the tokens of the last."""
 
-    __slots__ = ("begins", "sentences", "tokens")
+    __slots__ = ("begins", "quoted", "sentences", "tokens")
 
     def __init__(self) -> None:
         self.tokens: list[Token] = []
         self.sentences = [self.tokens]
         self.begins = True
+        self.quoted = ""
 
     def add(self, key: str, sort: Sort, said: str) -> None:
         """One more token, which no sentence begins behind."""
         self.tokens.append(Token(key, sort, said))
         self.begins = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the sentence is about something that is only the same as written."""
+        return any(token.key in EXACT for token in self.tokens[-_NEAR:])
 
     def end(self, mark: str) -> None:
         """The end of a sentence, unless it is that of an abbreviation."""
@@ -155,6 +186,9 @@ class _Reading:
         self.sentences.append(self.tokens)
         self.begins = True
 
+
+_NEAR = 6
+"""How far behind what it is about something stands."""
 
 _ABBREVIATIONS = frozenset(
     words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
@@ -228,9 +262,30 @@ def _read_number(reading: _Reading, said: str) -> None:
     """A number without commas between its thousands, and the unit behind it."""
     figure = LEADING.match(said)
     end = figure.end() if figure else len(said)
+    if (hour := _HOUR.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
+        reading.add(f"{int(hour[1]):02}:{hour[2] or '00'}", "time", said)
+        return
     reading.add(said[:end].replace(",", "").removeprefix("+"), "number", said[:end])
     if said[end:]:
         reading.add(UNITS.get(said[end:], said[end:]), "unit", said[end:])
+
+
+_HOUR = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
+
+
+def _read_quote(reading: _Reading, said: str, before: str) -> None:
+    """Nothing, but that a mark behind a figure that ends no quotation is a unit."""
+    mark = '"' if said == "''" else said
+    if len(mark) > 1:
+        return
+    if before.isdigit() and mark not in reading.quoted:
+        reading.add(mark, "unit", mark)
+    elif mark in reading.quoted:
+        reading.quoted = reading.quoted.replace(mark, "")
+    elif not before.isalnum():
+        reading.quoted += mark
+        if reading.is_exact:
+            reading.add(mark, "word", said)
 
 
 def _read_symbol(reading: _Reading, said: str) -> None:
@@ -269,21 +324,24 @@ def _read_words(reading: _Reading, said: str) -> None:
     for word in said.split():
         known = _KNOWN.get(word)
         if known is not None:
-            tokens.append(Token(known[0], known[1], word))
+            tokens.append(known)
         elif word.islower() and word not in CONTRACTIONS:
             tokens.append(Token(spelled(word), "word", word))
+        elif word[0].isupper() and word.lower() not in CONTRACTIONS:
+            _read_plain_word(reading, word)
+            continue
         else:
             _read_word(reading, word)
             continue
         reading.begins = False
 
 
-_KNOWN: dict[str, tuple[str, Sort]] = {
+_KNOWN: dict[str, Token] = {
     **{
-        word: (spelled(word), sort_of(word))
+        word: Token(spelled(word), sort_of(word), word)
         for word in {*GRAMMAR, *VERBS, *VERBS.values(), *SPELLINGS, *SORTS} - CONTRACTIONS.keys()
     },
-    **{word: (hour, "time") for word, hour in HOURS.items()},
+    **{word: Token(hour, "time", word) for word, hour in HOURS.items()},
 }
 """Frequent words in small letters, and all that are more than a word as it is spelled."""
 
@@ -301,7 +359,7 @@ def _read_word(reading: _Reading, said: str) -> None:
     elif "'" in said:
         _read_apostrophe(reading, said)
     elif "-" in said and bare == said and all(len(part) > 1 for part in said.split("-")) and said not in SPELLINGS:
-        for part in said.split("-"):
+        for part in [said] if reading.is_exact else said.split("-"):
             reading.add(spelled(part), sort_of(part), part)
     elif "&" in said:
         reading.add(bare, "word", said)
@@ -313,11 +371,14 @@ def _read_word(reading: _Reading, said: str) -> None:
 
 def _read_plain_word(reading: _Reading, said: str) -> None:
     bare, begins = said.lower(), reading.begins
+    if said in CAPITALS:
+        reading.add(said, "name", said)
+        return
     if bare not in _NOTED:
         if begins or bare == said:
             reading.add(spelled(bare), "word", said)
         else:  # a name keeps its spelling
-            reading.add(bare, "name", said)
+            reading.add(bare if len(said) > 1 else said, "name", said)
         return
     if bare == said or (said[1:].islower() and bare in GRAMMAR and (begins or bare not in TITLES)) or said == "I":
         key = spelled(bare)
@@ -352,9 +413,11 @@ def _read_code(reading: _Reading, said: str) -> None:
         reading.add(found[1], "number", found[1])
         for part in found[2].split("-"):
             reading.add(spelled(part), sort_of(part), part)
-    elif (found := _SHORT_AMOUNT.fullmatch(said)) and reading.tokens and reading.tokens[-1].said in CURRENCIES:
+    elif (found := _SHORT_AMOUNT.fullmatch(said)) and _is_an_amount(reading, found[1]):
         amount = Decimal(found[1]) * SCALES[_AMOUNTS[found[2].lower()]]
         reading.add(format(amount.normalize(), "f"), "number", said)
+    elif _HOUR.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
+        _read_number(reading, said)
     elif found := _VERSIONED.fullmatch(said):
         reading.add("version", "word", said)
         reading.add(found[1], "number", found[1])
@@ -364,6 +427,11 @@ def _read_code(reading: _Reading, said: str) -> None:
         reading.add(SPELLINGS[said], "word", said)
     else:
         reading.add(said, "number" if said[0].isdigit() else "word", said)
+
+
+def _is_an_amount(reading: _Reading, figure: str) -> bool:
+    """Whether a figure with a k or an m behind it is of money, and how much is certain."""
+    return bool(reading.tokens and reading.tokens[-1].said in CURRENCIES and not THOUSANDFOLD.fullmatch(figure))
 
 
 _MOST_APOSTROPHES = 10

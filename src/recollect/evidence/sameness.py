@@ -12,7 +12,7 @@ from recollect.evidence.reading import read
 from recollect.evidence.tokens import BREAK, Sort, Token
 from recollect.model.composed import composed
 
-VERSION = "1"
+VERSION = "2"
 """Stands before every key. Whatever changes the canonical form of any text needs another."""
 
 MOST_SHOWN = 12
@@ -39,7 +39,7 @@ Difference = Same | Differs
 def meaning(text: str) -> str:
     """A short key, the same for texts that differ only in what carries no meaning.
 
-    That is case where it makes no other word, punctuation, articles, contractions, fillers, agreement of verbs,
+    That is case where it makes no other word, punctuation, a "the", contractions, fillers, agreement of verbs,
     spelling, notation of numbers, dates, times and units, where a time or a condition stands in its sentence, and a
     few words that can always be exchanged. Everything else carries meaning: where it is in doubt, two texts differ.
     """
@@ -72,7 +72,7 @@ def tokens(text: str) -> list[Token]:
     whole = composed(text)
     found: list[Token] = []
     for sentence in read(whole):
-        said = canonical_form(sentence)
+        said = canonical_form(sentence) if sentence else sentence
         if said and not is_greeting(said):
             if found:
                 found.append(BREAK)
@@ -131,5 +131,9 @@ def _run(tokens: list[Token], sort: Sort) -> list[Token]:
 
 
 def _shown(tokens: Sequence[Token]) -> str:
-    shown = [token.said for token in tokens[:MOST_SHOWN]]
-    return " ".join(word for at, word in enumerate(shown) if word and (at == 0 or shown[at - 1] is not word))
+    shown, before = [], BREAK
+    for token in tokens[:MOST_SHOWN]:
+        if token.said and (token.said is not before.said or token.key == before.key):  # a contraction once
+            shown.append(token.said)
+        before = token
+    return " ".join(shown)

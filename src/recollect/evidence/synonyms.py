@@ -1,6 +1,7 @@
 """Synonyms: words and spellings that can always be exchanged, and the one that stands for them."""
 
 import re
+from collections.abc import Sequence
 
 from recollect.evidence.tokens import Token, says
 from recollect.evidence.vocabulary import WEEKDAYS, sort_of, words
@@ -68,7 +69,7 @@ def exchanged(sentence: list[Token]) -> list[Token]:
     at = 0
     while at < len(sentence):
         for phrase, instead in _EXCHANGES.get(sentence[at].key, ()):
-            if says(sentence, at, phrase):
+            if says(sentence, at, phrase) and not _is_named(sentence, at, len(phrase)):
                 said = " ".join(token.said for token in sentence[at : at + len(phrase)])
                 named = any(token.sort == "name" for token in sentence[at : at + len(phrase)])
                 found += [Token(word, "name" if named else sort_of(word), said) for word in instead]
@@ -79,6 +80,25 @@ def exchanged(sentence: list[Token]) -> list[Token]:
             at += 1
     return found
 
+
+def _is_named(sentence: Sequence[Token], at: int, length: int) -> bool:
+    """Whether the words there are a name, or a part of one, in which no word can be exchanged."""
+    first = sentence[at]
+    if at == 0:
+        after = sentence[length] if length < len(sentence) else None
+        return first.key in _KIN and first.said[:1].isupper() and after is not None and after.sort == "name"
+    if first.key in _PROPER or first.key in _BEFORE_A_DAY:
+        return False
+    return any(token.sort == "name" and token.said[1:].islower() for token in sentence[at : at + length])
+
+
+_KIN = frozenset(words("mother mommy mum father daddy"))
+"""Before a name these may be a title."""
+
+_PROPER = frozenset(words("united european postgresql k8s dr"))
+"""What has a capital, and is exchanged for something that has one."""
+
+_BEFORE_A_DAY = frozenset(words("on every each"))
 
 _EXCHANGES: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
 for _line in """
@@ -98,8 +118,6 @@ photo = photograph
 photos = photographs
 fridge = refrigerator
 television = tv | TV | tele | telly
-bicycle = bike
-bicycles = bikes
 car = automobile
 movie = film
 movies = films
@@ -137,7 +155,7 @@ information = info
 repository = repo
 repositories = repos
 configuration = config
-database = db | DB
+database = db
 databases = dbs
 documentation = docs
 kubernetes = k8s | K8s
@@ -177,6 +195,7 @@ for _day in WEEKDAYS:
     _EXCHANGES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
 for _short, _day in zip(words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
     _EXCHANGES.setdefault("on", []).append((("on", _short), ("on", _day)))
+_EXCHANGES["on"].append((("on", "Sun"), ("on", "sunday")))  # with a small letter it is a star
 for _ways_of in _EXCHANGES.values():
     _ways_of.sort(key=lambda way: (-len(way[0]), way))
 

@@ -75,13 +75,35 @@ HOMOGRAPHS = frozenset(
     cancer lent reading bath cork sandwich bologna ham hamburg bond case chase chance chip cliff dale dean earl eve ace
     angel carol cash christian cole cooper dot ernest fern forest gage hank hazel heather holly hunter ivy jade june
     april king kit lane lee mason melody mike mine myrtle noble norm page paris penny peg piper poppy porter
-    pound price prince queen randy reed rod roman rory sage scarlet sky stew sunny trip trinity wolf worth
+    pound price prince queen randy reed rod roman rory sage scarlet sky stew rock sunny times trip trinity wolf worth
     young bishop baker brown black white green gray grey gold silver stone wood woods rivers brook brooks field hill
     church day knight bell cook carter fisher gardener miller smith taylor turner walker potter rice wise short small
     long strong love sharp page best west north south east us uk
+    arrow bamboo beam blender bronco buffalo bun catholic chef circle coke conservative corona dane democrat discord
+    economist ember finn flint fortune guardian helm hive hull jaguar jordan liberal meta mirror mustang nature neon
+    ninja orange pandas phoenix pole puma puppet republican rocket rugby salt scot segment sentry sketch snowflake spark
+    split steam storm subway sun swede twitch unity vault vogue yarn
     """)
 )
 """Words that are another one with a capital."""
+
+CAPITALS = frozenset(
+    words("""
+    ACE ACID ADD AIDS ANT ART BASE CAD CAT CO CRUD DARE DB DRY ED ER GAP GAS GEM GIN ID IT LAB LAN LED MAC MAD MAP MS
+    NET NICE OS PA PET PIN RAM REST ROM SAD SCAN SIM SMART SOAP SOLID STEM SWAT US WEB WHO
+    """)
+)
+"""What is another word in small letters."""
+
+EXACT = frozenset(
+    words("""
+    argument argv attribute branch bucket class column columns command constant enum env field file filename files flag
+    flags folder function gene glob handle header hint identifier index key keyword login macro method module namespace
+    option package parameter passphrase password path property queue regex schema sku string switch symbol table tag
+    token topic type types username value variable variables
+    """)
+)
+"""In a sentence with one of these the case of a word may tell it from another."""
 
 REPORTING = frozenset(
     words("""

@@ -78,6 +78,15 @@ class DictionaryWriting:
         found.sort(key=lambda one: (one.status is not Status.ACTIVE, one.topic_key != memory.topic_key))
         return found[:MOST_KNOWN]
 
+    def said_before(self, memory: Memory) -> list[Memory]:
+        found = [
+            one
+            for one in self._present(memory.scope)
+            if one.hash != memory.hash
+            and any(version.memory.hash == memory.hash for version in self._state.versions[one.id])
+        ]
+        return found[:MOST_KNOWN]
+
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         found = [
             one

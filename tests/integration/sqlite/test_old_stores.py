@@ -7,8 +7,11 @@ import apsw
 import pytest
 
 import recollect
+from recollect.evidence import analysis, entities, sameness
 from recollect.model.memory import Status, said_hash
 from recollect.model.trust import Trust
+from recollect.stores.migrate import migrations
+from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.wiring import verify
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
@@ -48,7 +51,8 @@ def test_a_store_of_each_former_schema_opens_and_is_whole(script: Path, tmp_path
 def test_what_was_kept_before_is_known_again(script: Path, tmp_path: Path) -> None:
     with recollect.open(as_it_was(script, tmp_path), clock=now) as memory:
         again = memory.remember("Ana prefers an aisle seat", scope=ANA)
-        assert isinstance(again.verdict, recollect.Reinforced)
+        assert again.memory.text == "Ana prefers aisle seats"  # which has a subject by now, and had none
+        assert again.verdict == recollect.Updated(again.memory.revisions)
         hiking = memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event")
         assert isinstance(hiking.verdict, recollect.Reinforced)
         assert hiking.memory.hash == said_hash("I love hiking", "Ana", "event")
@@ -58,3 +62,12 @@ def test_what_was_kept_before_is_known_again(script: Path, tmp_path: Path) -> No
         assert rome.memory.revisions == 2
         (bo,) = memory.memories(scope="acme")
         assert (bo.trust, rome.memory.trust) == (Trust.STATED, Trust.INFERRED)
+
+
+READ_BY = {4: {"terms": "1", "likeness": "2", "names": "1"}}
+"""Of the last schema, by which rules what it keeps beside a text was read from it."""
+
+
+def test_other_rules_of_reading_come_with_a_migration_that_reads_again() -> None:
+    rules = {"terms": analysis.VERSION, "likeness": sameness.VERSION, "names": entities.VERSION}
+    assert {len(migrations(MIGRATIONS)): rules} == READ_BY

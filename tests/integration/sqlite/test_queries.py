@@ -31,6 +31,7 @@ def plan_of(db: apsw.Connection, statement: str, given: Any) -> list[str]:
     ("statement", "by"),
     [
         ("sayings", "memories_by_hash (scope=? AND hash=?)"),
+        ("said_before", "versions_by_hash (hash=?)"),
         ("sayings", "memories_by_likeness (scope=? AND likeness=?)"),
         ("about", "memories_by_subject (scope=? AND subject=?)"),
         ("twin_id", "one_active_memory_says_it (scope=? AND hash=?)"),

@@ -1,5 +1,7 @@
 """When two texts say the same: tables of what carries no meaning and of what does, and what holds for every text."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,25 @@ SAME = [
     ("The call takes 250 ms", "The call takes 0.25 s"),
     ("The trip takes 3 weeks", "The trip takes 21 days"),
     ("Caf\u0065\u0301 Luna is shut", "Café Luna is shut"),
+    ("The meeting is at 3 pm", "The meeting is at 15:00"),
+    ("The meeting is at 3:00 PM", "The meeting is at 15h"),
+    ("The meeting is at 15h30", "The meeting is at 3:30 p.m."),
+    ("Ana is 1.80 m tall", "Ana is 180 cm tall"),
+    ("The pool is 25 m long", "The pool is 25 metres long"),
+    ('The desk is 60" wide', "The desk is 60 inches wide"),
+    ("The wall is 6' high", "The wall is 6 feet high"),
+    ("The cable is 0.500 km long", "The cable is 500 metres long"),
+    ('Ana\'s cat is named "Mochi"', "Ana's cat is named 'Mochi'"),
+    ('The code is "5" today', "The code is 5 today"),
+    ("Ana's father is ill", "Ana's dad is ill"),
+    ("Perhaps Ana is ill", "Maybe Ana is ill"),
+    ("Ana is CEO", "Ana is the CEO"),
+    ("__Important__: call Ana", "Important: call Ana"),
+    ("Ana called on Sun at noon", "Ana called on Sunday at noon"),
+    ("In 2021 We moved to Rome", "In 2021 we moved to Rome"),
+    ("The call took 15h", "The call took 15 hours"),
+    ("The desk is 60'' wide", "The desk is 60 inches wide"),
+    ("Ana moved to the United States", "Ana moved to the USA"),
 ]
 
 DIFFERENT = [
@@ -128,7 +149,50 @@ DIFFERENT = [
     ("In Rome, Ana bought a house", "Ana bought a house in Rome", "word"),
     ("Open from 9am to 5pm", "Open from 9pm to 5am", "time"),
     ("The photo of the son of the friend", "The photo of the friend of the son", "order"),
+    ("The price is 2.000 dollars", "The price is 2 dollars", "number"),
+    ("The list has 5 m users", "The list has 5 M users", "name"),
+    ("The desk is 5' wide", 'The desk is 5" wide', "unit"),
+    ("Column is id", "Column is ID", "name"),
+    ("Ana is the CEO", "Ana is a CEO", "word"),
+    ("Ana prefers a red car", "Ana prefers the red car", "word"),
+    ("Run it with --force", "Run it with -force", "word"),
+    ("Ana is :) about it", "Ana is :( about it", "word"),
 ]
+
+
+def near_twins() -> dict[str, list[tuple[str, str]]]:
+    """By family, two texts to a line that differ in little, and in what they say."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for family in Path(__file__).with_name("near_twins.txt").read_text("utf-8").split("\n\n"):
+        name, *lines = family.strip().splitlines()
+        found[name.removeprefix("# ")] = [(old, new) for old, _, new in (line.partition(" ≠ ") for line in lines)]
+    return found
+
+
+NEAR_TWINS = near_twins()
+
+
+@pytest.mark.parametrize("family", NEAR_TWINS)
+def test_no_near_twin_is_taken_for_the_same(family: str) -> None:
+    assert [pair for pair in NEAR_TWINS[family] if meaning(pair[0]) == meaning(pair[1])] == []
+
+
+def test_every_family_of_near_twins_has_some_and_there_are_a_thousand() -> None:
+    assert min(map(len, NEAR_TWINS.values())) >= 9
+    assert all(old and new and old != new for pairs in NEAR_TWINS.values() for old, new in pairs)
+    assert len({pair for pairs in NEAR_TWINS.values() for pair in pairs}) >= 1000
+
+
+@given(
+    st.integers(1, 999),
+    st.integers(0, 999),
+    st.sampled_from(["euros", "dollars", "km", "kg", "l", "ms", "%", "million people", "people", "EUR", "m long"]),
+)
+def test_three_digits_behind_a_point_are_only_the_same_as_themselves(whole: int, rest: int, unit: str) -> None:
+    said = f"{whole}.{rest:03}"
+    others = {f"{whole}{rest:03}", f"{whole},{rest:03}", said.rstrip("0").rstrip("."), f"{said}0", f"-{said}"}
+    assert meaning(f"It was {said} {unit}") not in {meaning(f"It was {other} {unit}") for other in others - {said}}
+    assert meaning(f"It was ${said}k") not in {meaning(f"It was ${other}k") for other in others - {said}}
 
 
 @pytest.mark.parametrize(("old", "new"), SAME)
@@ -152,6 +216,9 @@ def test_what_carries_meaning_makes_a_difference_of_its_sort(old: str, new: str,
         ("We meet at 10:00", "We meet at 11:00", Differs("time", "10:00", "11:00")),
         ("Ana does not eat", "Ana does eat", Differs("negation", "not", "")),
         ("It is 5 km", "It is 5 miles", Differs("unit", "5 km", "5 miles")),
+        ("Ana had had tea", "Ana drank tea", Differs("word", "had had", "drank")),
+        ("Ana couldn't", "Ana", Differs("negation", "couldn't", "")),
+        ("It is 2.000 kg", "It is 2 kg", Differs("number", "2.000 kg", "2 kg")),
     ],
 )
 def test_a_difference_shows_how_either_text_has_it(old: str, new: str, expected: Differs) -> None:
@@ -176,6 +243,7 @@ WORDS = st.sampled_from(
     Ana Bob likes prefers the a an not never two 2 10am 10:00 5 km kilometres March 2026-03-05 5 on Mondays , . ? : - $5
     if every and to of really Please note that I'm doesn't isn't it's colour 50 % 😀 — vitamin plan A US us may May
     hundred thousand million 1,000 v2 3rd third was called by http://a.b/c **x** `y` 1.5 -5 Rome seats
+    2.000 5' 5" at 15h m M long column "x" 'y' --force -f ../a .env :) :( !x f(x) [y] {} A- ID mother Sun db
     """.split()  # noqa: SIM905
 )
 SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
@@ -255,6 +323,8 @@ HOSTILE = [
         "[a](",
         "> ",
     ),
+    *(" \"'", ' "', "5' ", "--a ", "../", "/a", ":)", "(: ", "!a ", "[", "f(", "a . ", "at 15h30 ", 'column "a', "A- "),
+    *("column user-id ", "1.000 million ", "5 m long ", "a - ", "mother Ana ", "on Sun ", "__a__"),
 ]
 
 

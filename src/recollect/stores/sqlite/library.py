@@ -164,9 +164,9 @@ def _as_of(
 
 
 def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.Row:
-    """What the memory of a row was in a version; its standing and its use are those of the row."""
-    changed, kind, *values, until, session, speaker, end, names, terms, vector = version
-    status = HELD[0] if shelf.active[row] else HELD[1]
+    """What the memory of a row was in a version; its standing, unless it was away, and its use are those of the row."""
+    changed, away, kind, *values, until, session, speaker, end, names, terms, vector = version
+    status = away or (HELD[0] if shelf.active[row] else HELD[1])
     now = {name: float(column[row]) for name, column in shelf.columns.items()}
     used = [now[name] for name in USED]
     until = now["valid_until"] if until is None else until

@@ -75,8 +75,10 @@ WHERE s.shared OR :unshared;
 
 -- name: entries_as_of
 -- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
--- Its number is below zero where others have their commit, of which a memory may have several versions.
-SELECT v.memory, -v.number, v.kind, v.importance, v.confidence, v.salience, v.revisions,
+-- Its number is below zero where others have their commit, of which a memory may have several versions. It has a status
+-- only if it was put away by then.
+SELECT v.memory, -v.number, iif(v.status IN ('active', 'superseded') OR v.recorded_at > :at, NULL, v.status), v.kind,
+       v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more ->> '$.session', v.more ->> '$.speaker',
        {end}, c.entities, c.terms, w.value
 FROM json_each(:memories) asked
@@ -163,6 +165,15 @@ WHERE m.number IN (
     WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND likeness = :likeness AND likeness <> ''
 ) AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
 ORDER BY m.status <> 'active', m.topic_key IS NOT :topic_key, m.number LIMIT :most;
+
+-- name: said_before
+-- The memories of a scope of which a former version says the same, and the last one something else.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.number IN (SELECT memory FROM versions INDEXED BY versions_by_hash WHERE hash = :hash)
+    AND +p.path = :path AND m.hash <> :hash  -- the plus keeps it from going through all that a scope has
+ORDER BY m.number LIMIT :most;
 
 -- name: about
 -- The memories of a scope and a subject that hold or held after a moment: the active ones first, each as they began.

@@ -163,7 +163,7 @@ class View:
             (Barrier.STATUS, nothing if past else ~self.active & np.isnan(until)),
             (Barrier.NOT_YET_KNOWN, nothing if present else self._later_than(now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
-            (Barrier.NO_LONGER_VALID, nothing if past else until <= now),
+            (Barrier.NO_LONGER_VALID, nothing if past else (until <= now) | (~self.active if present else nothing)),
         ):
             count = int(np.count_nonzero(open & shut))
             if count:

@@ -80,6 +80,10 @@ class SqliteWriting:
         )
         return [rows.memory(row) for row in found]
 
+    def said_before(self, memory: Memory) -> list[Memory]:
+        path, most = str(memory.scope), MOST_KNOWN
+        return [rows.memory(row) for row in all_rows(self._db, "said_before", path=path, hash=memory.hash, most=most)]
+
     def _likeness(self, memory: Memory) -> str:
         """What it is like, reckoned once for what is looked for and then written."""
         place = memory.hash, memory.kind
