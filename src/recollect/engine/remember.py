@@ -8,7 +8,7 @@ from recollect.admission.kind import kind_of
 from recollect.admission.policy import Policy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import Screened, screen
-from recollect.admission.subject import subject_of
+from recollect.admission.subject import me_in, normal_subject, subject_of
 from recollect.engine.novelty import find_known_events
 from recollect.engine.settle import Proposal, retried, settle
 from recollect.engine.world import World, not_later
@@ -28,30 +28,28 @@ class _Lacking(Exception):
 def remember_all(world: World, drafts: Sequence[Draft]) -> list[Receipt]:
     """Remember all of the drafts, or none; what is said again under its key is answered without the embedder."""
     now = world.now()
-    memories = [_memory(world, draft, now) for draft in drafts]  # which refuses what cannot be
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
+    proposed = [None if isinstance(one, Refused) else _proposal(world, one, now) for one in screened]
     answers = [_answered(world, one, now) for one in screened]
-    new = [
-        _proposal(world, one, memory if one.draft is draft else _memory(world, one.draft, now))
-        for draft, memory, one, answer in zip(drafts, memories, screened, answers, strict=True)
-        if answer is None and isinstance(one, Screened)
-    ]
+    new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
     receipts = iter(_remember(world, new, now) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
-def _proposal(world: World, screened: Screened, memory: Memory) -> Proposal:
-    worth, shared = _worth(memory, world.policy), _trust_of_shared(world, screened.draft)
-    return Proposal(screened.draft, memory, screened.redacted, worth=worth, shared=shared)
+def _proposal(world: World, screened: Screened[Draft], now: datetime) -> Proposal:
+    draft = screened.value
+    memory = _memory(world, draft, now)
+    worth, shared = _worth(memory, world.policy), _trust_of_shared(world, draft)
+    return Proposal(draft, memory, screened.redacted, worth=worth, shared=shared)
 
 
-def _answered(world: World, screened: Screened | Refused, now: datetime) -> Receipt | None:
+def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
     """What is answered without a look at what the scope knows: that it is refused, or what the same call got before
     under its key.
     """
     if isinstance(screened, Refused):
         return Receipt(None, screened, None)
-    draft = screened.draft
+    draft = screened.value
     kept = None if draft.key is None else retried(world.store.kept(draft.scope, draft.key), draft, now)
     found = [] if kept is None else world.store.get(draft.scope, [kept.memory])
     return Receipt(found[0].id, kept.verdict, found[0], screened.redacted) if kept is not None and found else None
@@ -115,9 +113,11 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
 
 def _subject(draft: Draft, kind: Kind, policy: Policy) -> str | None:
     """What it is about: as the draft says, or as its text does; a topic has its own way of changing."""
-    if draft.subject is not None or draft.topic_key is not None or kind is Kind.EVENT:
-        return draft.subject
-    return subject_of(draft.text, draft.speaker) if policy.truth.derive_subject else None
+    if draft.subject is not None:
+        return normal_subject(draft.subject)
+    if draft.topic_key is not None or kind is Kind.EVENT or not policy.truth.derive_subject:
+        return None
+    return subject_of(draft.text, draft.speaker, me_in(draft.provenance))
 
 
 def _worth(memory: Memory, policy: Policy) -> float | None:

@@ -37,9 +37,13 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 
 
 class ChatReader:
-    """Makes an event of each turn. Who spoke is what the file claims: it is kept, and raises no trust."""
+    """Makes an event of each turn. Who spoke is what the file claims: it is kept, and raises no trust.
+
+    `roles` has the part in which each turn was said, by the id of its event, where it is one that we know.
+    """
 
     def __init__(self, setting: Setting) -> None:
+        self.roles: dict[MemoryId, Role] = {}
         self._setting = setting
         self._undated: Counter[str | None] = Counter()
         self._latest: dict[str | None, tuple[datetime, int]] = {}
@@ -84,10 +88,13 @@ class ChatReader:
         speaker = self._label(turn, SPEAKERS) or called
         stamp = first_of(turn, MOMENTS)
         at = a_moment(*(first_of(whole, MOMENTS) if stamp[1] is None else stamp), self._setting.moment, assumed)
+        id = self._id(text, at, session, called, speaker)
+        if role is not None:
+            self.roles[id] = role
         return Draft(
             text=text,
             scope=self._setting.scope,
-            id=self._id(text, at, session, called, speaker),
+            id=id,
             kind=Kind.EVENT,
             session=session,
             speaker=speaker,

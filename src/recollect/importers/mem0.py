@@ -32,7 +32,10 @@ GONE = ("deleted", "archived")
 
 
 class Mem0Reader:
-    """Makes a fact of each memory, which says when its present words were observed there, and under which id."""
+    """Makes a fact of each memory, which says when its present words were observed there, and under which id.
+
+    Its speaker is the user whose it was: that is whom "User" means there, so that two users in one scope stay two.
+    """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -78,7 +81,7 @@ class Mem0Reader:
             kind=Kind.FACT,
             tags=some_tags(found.get("categories"), notes.assumed),
             session=a_label("run_id", found.get("run_id")),
-            speaker=a_label("actor_id", found.get("actor_id")),
+            speaker=a_label("user_id", found.get("user_id")) or a_label("actor_id", found.get("actor_id")),
             at=at,
             valid_until=an_end("expiration_date", found.get("expiration_date"), notes.assumed),
             provenance=Provenance.IMPORT,

@@ -12,7 +12,7 @@ from recollect.errors import FieldError
 from recollect.importers.fields import a_label
 from recollect.importers.records import parsed, records
 from recollect.model.draft import Draft
-from recollect.model.memory import MemoryId, content_hash
+from recollect.model.memory import Kind, MemoryId, said_hash
 from recollect.model.scope import Scope
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class Reading(Iterator[Draft]):
                 self.notes.skipped[REPEATED] += 1
                 continue
             ids.add(str(draft.id))
-            hash = bytes.fromhex(content_hash(draft.text))
+            hash = bytes.fromhex(said_hash(draft.text, draft.speaker, draft.kind or Kind.OBSERVATION))
             told = _bare(draft) if hash in texts else draft
             yield self._keyed(told) if told.at is None else told  # what has a date is known by it when it comes again
             texts.add(hash)

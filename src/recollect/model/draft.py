@@ -56,6 +56,9 @@ class Draft:
             a_kind("kind", self.kind)
         if self.key is not None:
             limits.an_id("key", self.key)
+        for name in ("speaker", "subject"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, limits.an_id(name, getattr(self, name)))
         for name in ("at", "valid_from", "valid_until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, limits.a_moment(name, getattr(self, name)))

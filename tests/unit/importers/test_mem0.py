@@ -83,6 +83,19 @@ def test_metadata_that_is_too_long_is_left_out_and_the_rest_is_kept() -> None:
     assert read.notes.assumed == {"metadata that is too long, too deep or broken was left out": 1}
 
 
+def test_a_memory_is_said_by_the_user_whose_it_was_or_else_by_who_spoke() -> None:
+    items = [
+        an_item("User lives in Oslo"),
+        an_item("Likes tea", "m2", actor_id="bo"),
+        an_item("Is", "m3", user_id=None),
+    ]
+    assert [draft.speaker for draft in drafts("mem0", *items, an_item("Runs", "m4", user_id="", actor_id="bo"))] == [
+        *("ana", "ana"),
+        None,
+        "bo",
+    ]
+
+
 def test_that_memories_of_several_users_come_into_one_scope_is_said() -> None:
     read = reading("mem0", an_item(), an_item("Likes milk", "m2", user_id="ben"), an_item("Is tall", "m3"))
     assert len(list(read)) == 3

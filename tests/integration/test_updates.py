@@ -1,0 +1,116 @@
+"""A new fact ends the old one of its subject, a restated one does not, and a look-alike is left alone."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import recollect
+from recollect.evaluation.pairs import shipped_pairs
+from recollect.importers.formats import FORMATS
+from recollect.model.scope import Scope
+
+T0 = datetime(2026, 1, 5, 9, tzinfo=UTC)
+SCOPE = "acme/ana"
+
+UPDATES = [
+    ("I live in Rome", "User lives in Oslo"),
+    ("User has 2 cats.", "User has three cats."),
+    ("The cache TTL is 60 s.", "The cache TTL is 60 ms."),
+    ("User's visa expires on 3 May 2026.", "User's visa expires on 3 June 2026."),
+    ("User is not married.", "User is married."),
+    ("User drinks coffee.", "User doesn't drink coffee."),
+    ("The service runs on Python 3.11.", "The service runs on Python 3.12."),
+    ("User prefers tabs over spaces.", "User prefers spaces over tabs."),
+    ("PR 482 is open.", "PR 482 was merged."),
+    ("User's dentist is Dr Hansen.", "User's dentist is Dr Jansen."),
+]
+
+LOOK_ALIKES = [
+    ("The timeout is 30 s", "The timeout is 60 s on staging"),
+    ("My daughter's name is Mia", "My daughter's name is Lea"),
+    ("My flight is at 10:00", "My flight is at 18:00"),
+    ("The owner of repo A is Ana", "The owner of repo a is Bo"),
+    ("User likes tea", "User doesn't like green tea"),
+    ("User lives in Mexico", "User lives in Oaxaca, Mexico"),
+    ("User lives in Rome", "User's father lives in Oslo"),
+    ("The subscription costs 12 euros a month", "The subscription costs 120 euros a year"),
+]
+
+
+@pytest.fixture
+def memory() -> Iterator[recollect.Engine]:
+    moments = (T0 + timedelta(minutes=minute) for minute in range(10**9))
+    with recollect.open(":memory:", embedder="hashing-256", clock=lambda: next(moments)) as engine:
+        yield engine
+
+
+def holding(memory: recollect.Engine, *said: str) -> list[str]:
+    """Those of the texts that are found by their words, and hold."""
+    return sorted(one.memory.text for one in memory.search(" ".join(said), scope=SCOPE, limit=10))
+
+
+@pytest.mark.parametrize(("old", "new"), UPDATES)
+def test_an_update_ends_what_it_takes_the_place_of(memory: recollect.Engine, old: str, new: str) -> None:
+    known = memory.remember(old, scope=SCOPE, kind="fact")
+    verdict = memory.remember(new, scope=SCOPE, kind="fact").verdict
+    assert isinstance(verdict, recollect.Superseded)
+    assert verdict.old == known.id
+    assert holding(memory, old, new) == [new]
+
+
+@pytest.mark.parametrize(("one", "other"), LOOK_ALIKES)
+def test_a_look_alike_is_left_alone(memory: recollect.Engine, one: str, other: str) -> None:
+    memory.remember(one, scope=SCOPE, kind="fact")
+    assert isinstance(memory.remember(other, scope=SCOPE, kind="fact").verdict, recollect.Created)
+    assert holding(memory, one, other) == sorted([one, other])
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("Ana lives in Rome", "ana lives in Rome."),
+        ("The meeting with Bob is at 3 pm", "The meeting with Bob is at 15:00"),
+        ("Ana's favourite colour is blue", "Ana's favorite color is blue."),
+        ("User doesn't drink coffee", "User does not drink coffee."),
+    ],
+)
+def test_a_restatement_ends_nothing(memory: recollect.Engine, said: str, again: str) -> None:
+    memory.remember(said, scope=SCOPE, kind="fact")
+    verdict = memory.remember(again, scope=SCOPE, kind="fact").verdict
+    assert isinstance(verdict, recollect.Reinforced | recollect.Updated)
+    assert len(holding(memory, said, again)) == 1
+
+
+@pytest.mark.parametrize("texts", [("The price is 5", "The price is 7"), ("I live in Rome", "I live in Oslo")])
+def test_two_speakers_do_not_end_each_others_truths(memory: recollect.Engine, texts: tuple[str, str]) -> None:
+    for speaker, text in zip(("Zoe", "Bob"), texts, strict=True):
+        memory.remember(text, scope=SCOPE, speaker=speaker)
+    assert holding(memory, *texts) == sorted(texts)
+
+
+def test_two_users_of_mem0_in_one_scope_do_not_end_each_others_truths(memory: recollect.Engine) -> None:
+    items = [
+        {"id": "m1", "memory": "User lives in Rome", "user_id": "ana", "created_at": "2026-01-01T00:00:00Z"},
+        {"id": "m2", "memory": "User lives in Oslo", "user_id": "bo", "created_at": "2026-01-02T00:00:00Z"},
+        {"id": "m3", "memory": "User lives in Lisbon", "user_id": "ana", "created_at": "2026-01-03T00:00:00Z"},
+    ]
+    memory.remember_all(FORMATS["mem0"].read([json.dumps(items)], Scope.parse(SCOPE), source=None, now=T0))
+    assert holding(memory, "Where does the user live: Rome, Oslo or Lisbon?") == [
+        "User lives in Lisbon",
+        "User lives in Oslo",
+    ]
+
+
+def test_most_labelled_updates_supersede_and_nothing_else_that_is_labelled_does(memory: recollect.Engine) -> None:
+    verdicts = Counter[tuple[str, str]]()
+    for number, pair in enumerate(shipped_pairs()):
+        scope = f"pairs/p{number}"
+        memory.remember(pair.old, scope=scope, kind="fact", speaker=pair.speaker)
+        verdict = memory.remember(pair.new, scope=scope, kind="fact", speaker=pair.speaker).verdict
+        verdicts[pair.label, type(verdict).__name__] += 1
+    assert verdicts["update", "Superseded"] >= 160
+    assert {verdict for label, verdict in verdicts if label == "other"} == {"Created"}
+    assert verdicts["update", "Reinforced"] == 0
