@@ -15,7 +15,9 @@ from recollect.admission.secret_values import (
     is_code,
     is_iban,
     is_listed_password,
+    is_odd_word,
     is_password,
+    is_phrase,
     is_placeholder,
     is_quoted_password,
     is_reference,
@@ -184,6 +186,9 @@ PREFIXED: tuple[tuple[str, str, str, str], ...] = (
     ("runpod key", "RunPod: API key", "rpa_", rf"{_LETTERS}{{36,}}"),
     ("voyage key", "Voyage: API key", "pa-", rf"{_URLSAFE}{{43}}(?![\w-])"),
     ("kaggle token", "Kaggle: token", "KGAT_", rf"{_HEX}{{32}}"),
+    ("frame.io token", "Frame.io: token", "fio-u-", rf"{_URLSAFE}{{50,}}"),
+    ("telnyx key", "Telnyx: API key", "KEY0", r"[A-Za-z0-9]{20,40}_[A-Za-z0-9]{16,}"),
+    ("scalingo token", "Scalingo: API token", "tk-us-", rf"{_URLSAFE}{{48}}(?![\w-])"),
     # watching
     ("datadog key", "Datadog: API or application key", "ddapp_ ddpat_ ddapi_", r"\w{30,}"),
     (
@@ -252,6 +257,35 @@ PREFIXED: tuple[tuple[str, str, str, str], ...] = (
     ("nostr key", "Nostr: secret key", "nsec1", r"[a-z0-9]{50,}"),
     ("mollie key", "Mollie, Lob and alike: API key", "live_ test_", rf"(?=[A-Za-z]{{0,29}}[0-9]){_LETTERS}{{30,}}"),
 )
+
+
+FIXED: tuple[tuple[str, str, str], ...] = (
+    ("aws access key", "AKIA ASIA", r"[A-Z2-7]{16}"),
+    ("google api key", "AIza", r"[A-Za-z0-9_-]{35}"),
+    ("google oauth client secret", "GOCSPX-", r"[A-Za-z0-9_-]{28}"),
+    ("digitalocean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}"),
+    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{36}"),
+    ("github token", "github_pat_", r"[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
+    ("gitlab token", "glpat- gldt- glrt-", r"[A-Za-z0-9_-]{20}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36}"),
+    ("rubygems key", "rubygems_", r"[a-f0-9]{48}"),
+    ("docker token", "dckr_pat_", r"[A-Za-z0-9_-]{27}"),
+    ("slack token", "xoxb-", r"\d{10,13}-\d{10,13}-[A-Za-z0-9]{24}"),
+    ("stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", r"(?:[A-Za-z0-9]{24}|[A-Za-z0-9]{99})"),
+    ("shopify token", "shpat_ shpca_ shppa_ shpss_", r"[a-f0-9]{32}"),
+    ("anthropic key", "sk-ant-api03- sk-ant-admin01-", r"[A-Za-z0-9_-]{93}AA"),
+    ("openai key", "sk-", r"(?:[A-Za-z0-9]{48}|proj-[A-Za-z0-9_-]{74}T3BlbkFJ[A-Za-z0-9_-]{74})"),
+    ("hugging face token", "hf_", r"[A-Za-z]{34}"),
+    ("groq key", "gsk_", r"[A-Za-z0-9]{52}"),
+    ("replicate token", "r8_", r"[A-Za-z0-9]{37}"),
+    ("linear key", "lin_api_", r"[A-Za-z0-9]{40}"),
+    ("notion token", "ntn_", r"[A-Za-z0-9]{46}"),
+    ("figma token", "figd_", r"[A-Za-z0-9_-]{40}"),
+    ("new relic key", "NRAK-", r"[A-Z0-9]{27}"),
+    ("postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
+    ("databricks token", "dapi", r"[a-f0-9]{32}"),
+)
+"""Tokens whose length is known: kind, prefixes, all that follows them. They are known even if a line ends within."""
 
 
 # Secrets with a shape of their own
@@ -326,8 +360,8 @@ SHAPED: tuple[Look, ...] = (
     (
         "teams webhook",
         "Microsoft Teams: address of a webhook",
-        "webhook.office.com",
-        r"webhook\.office\.com/(?P<s>webhookb2/[A-Za-z0-9@/-]{50,})",
+        "office.com/webhook",
+        r"office\.com/(?P<s>webhook(?:b2)?/[A-Za-z0-9@/-]{50,})",
         varied,
     ),
     (
@@ -745,6 +779,15 @@ def _bare_token(value: str) -> bool:
     return len(value) > 9 and random_looking(value) and not is_code(value)
 
 
+_SPOKEN = (
+    rf"\b(?:{_LOCK}|login code)\b"
+    rf"(?:[ ]\(?(?:for|to|of|at|on|in|für|zu|para|de|pour)[ ](?:[\w'.&@-]{{1,30}}[ ]){{1,6}}?|[ ])"
+    r"(?:is(?: now| still| currently)?|was|will be|would be|(?:(?:has been|was|is(?: now)?) )?(?:set|changed) to"
+    r"|ist|lautet|es|est)[ ]?:?[ ]{1,2}"
+)
+_PHRASE = r"(?P<s>[a-z]{3,12}(?:(?:-[a-z]{3,12}){3,9}|(?: [a-z]{3,12}){3,9}))(?=[\"'”’`*]{0,2}[.!,;)]?\s*$)"
+
+
 _TAILED = re.compile(r"[A-Za-z]{3,}\d{1,3}")
 
 ASSIGNED: tuple[Look, ...] = (
@@ -796,15 +839,20 @@ ASSIGNED: tuple[Look, ...] = (
         "",
         _LOCK_WORDS,
         (
-            rf"\b(?:{_LOCK}|login code)\b"
-            rf"(?:[ ]\(?(?:for|to|of|at|on|in|für|zu|para|de|pour)[ ](?:[\w'.&@-]{{1,30}}[ ]){{1,6}}?|[ ])"
-            r"(?:is(?: now| still| currently)?|was|will be|would be|has been (?:set|changed) to"
-            r"|set to|changed to|ist|lautet|es|est)[ ]?:?[ ]{1,2}"
+            rf"{_SPOKEN}"
             r"(?P<q>[\"'“‘`*]{0,2})(?P<s>[^\s\"'“”‘’`\x00,;()]{4,200}(?<![.:?*]))"
             r"(?!\s?(?:char|letter|digit|bit|byte|day|hour|minute|time|year)s?\b)"
         ),
         _spoken,
     ),
+    (
+        "password",
+        "",
+        _LOCK_WORDS,
+        rf"(?m)(?:{_SPOKEN}|(?:{_LOCK}){_TAIL}[ ]?[:=][ ]{{0,2}})[\"'“‘`*]{{0,2}}{_PHRASE}",
+        is_phrase,
+    ),
+    ("password", "", _LOCK_WORDS, rf"{_SPOKEN}[\"“`](?P<s>[a-z]{{5,20}})[\"”`]", is_odd_word),
     (
         "pin",
         "PIN or code of digits, told in words or assigned",

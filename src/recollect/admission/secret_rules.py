@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from types import MappingProxyType
 
-from recollect.admission.secret_kinds import ASSIGNED, CARRIED, FRAMED, PREFIXED, SETTINGS, SHAPED, TELLS, TOLD
+from recollect.admission.secret_kinds import ASSIGNED, CARRIED, FIXED, FRAMED, PREFIXED, SETTINGS, SHAPED, TELLS, TOLD
 from recollect.admission.secret_values import random_looking, varied
 
 Span = tuple[int, int, int]
@@ -58,6 +58,32 @@ def found(text: str, long: list[tuple[int, int]]) -> list[Span]:
     for needles in _needed(folded, _OF_LONG if long else _OF_ANY):
         spans += _laid(_FAMILIES[needles], text, folded, _windows(folded, needles))
     return spans
+
+
+def broken(text: str) -> Iterator[Span]:
+    """Tokens of a known length within which a line ends, or a few of them do."""
+    at = text.find("\n")
+    while at >= 0:
+        last = text[max(0, at - _WIDEST) : at].rsplit(maxsplit=1)[-1:] if _NEXT.match(text, at) else []
+        for word in last:
+            stump = _STUMP.search(word) if len(word) >= _STUB else None
+            if stump is not None:
+                yield from _mended(text, at, stump)
+        at = text.find("\n", at + 1)
+
+
+def _mended(text: str, at: int, stump: re.Match[str]) -> Iterator[Span]:
+    """The token that begins at the end of a line, if the next lines complete it."""
+    (pattern, rank), token, end = _WHOLE_TOKENS[stump[1]], stump[0], at - (text[at - 1] == "\r")
+    start = end - len(token)
+    for _ in range(_MOST_BREAKS):
+        more = _NEXT.match(text, end)
+        if more is None:
+            return
+        token, end = token + more[1], more.end()
+        if re.fullmatch(pattern, token[len(stump[1]) :]) and varied(token):
+            yield start, end, rank
+            return
 
 
 def long_words(text: str) -> list[tuple[int, int]]:
@@ -212,6 +238,18 @@ _FAMILIES = {
 """Rules that need the same words."""
 
 _WHOLE = {tuple(words.split()) for _, _, words, _, _ in FRAMED}
+
+_WHOLE_TOKENS = {
+    prefix: (rest, next(rank for rank, rule in enumerate(RULES) if rule.kind == kind))
+    for kind, prefixes, rest in FIXED
+    for prefix in prefixes.split()
+}
+_STUMP = re.compile(
+    rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, sorted(_WHOLE_TOKENS, key=len, reverse=True)))})[A-Za-z0-9_-]*+\Z"
+)
+_NEXT = re.compile(r"\r?\n[ \t]{0,8}([A-Za-z0-9_-]++)")
+_STUB, _WIDEST, _MOST_BREAKS = 5, 200, 3
+"""How short the begin of a token may be at the end of a line, how long a line is looked at, and how many may end."""
 
 _Guarded = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
 """Words with the families that need them, by a mark without which none of these words is there."""

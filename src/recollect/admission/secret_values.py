@@ -37,6 +37,17 @@ def is_quoted_password(value: str) -> bool:
     return _is_mixed(value) and not is_placeholder(value) and not is_reference(value)
 
 
+def is_phrase(value: str) -> bool:
+    """Whether it can be a pass phrase: four words or more that are no sentence, nor the name of something."""
+    words = _APART.split(value)
+    return len(set(words)) > 3 and not any(map(_is_of_sentences, words))
+
+
+def is_odd_word(value: str) -> bool:
+    """Whether one word that is quoted as a password can be it: no word that sentences about passwords have."""
+    return not is_placeholder(value) and not _is_of_sentences(value)
+
+
 def is_code(value: str) -> bool:
     """Whether it is an expression, the attribute of a thing, or the path of a file."""
     if _ATTRIBUTE.fullmatch(value):
@@ -105,6 +116,11 @@ def _is_unspeakable(value: str) -> bool:
     return _vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
 
 
+def _is_of_sentences(word: str) -> bool:
+    lower = word.lower()
+    return lower in _PLACEHOLDERS or lower in _COMMON or lower.endswith(_ENDINGS)
+
+
 def _is_expression(value: str) -> bool:
     return is_reference(value) or _EXPRESSION.match(value) is not None
 
@@ -136,7 +152,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]++|[A-Z]++")
 _BETWEEN = "_-. :/"
 _WORDY = re.compile(r"[_\-./:+@~]*+(?:(?:[A-Za-z]++\d{0,3}|v?\d{1,4})(?:[_\-./:+@~ ]++|$))++")
 _MASK = re.compile(
-    r"<[^<>]*>?$|\[[^\[\]]*\]?$|\{.*\}|[*#%•●.…\\_-]+$|\*{3}|%\(?\w*\)?s?%?$|(?:%[sdr]\W?)+$|\$[{(]|\$[A-Za-z_]+$|\.\.\.|…|[xX]{4}"
+    r"<[^<>]*>?$|\([A-Za-z]*\)?$|\[[^\[\]]*\]?$|\{.*\}|[*#%•●.…\\_-]+$|\*{3}|%\(?\w*\)?s?%?$|(?:%[sdr]\W?)+$|\$[{(]|\$[A-Za-z_]+$|\.\.\.|…|[xX]{4}"
     r"|(?i:sha-?\d|utf-?\d|base-?64|md5|ed25519|oauth|redacted)"
 )
 _EXPRESSION = re.compile(r"[\w.]+\(.*\)?$|[A-Za-z_][\w.]*\[.*\]?$|@\w+$|.*::")
@@ -162,3 +178,27 @@ _STAND_INS = """
     prompt text plain
 """
 _PLACEHOLDERS = frozenset(_STAND_INS.split())
+_APART = re.compile(r"[ -]")
+_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ful", "less", "ive", "ous", "tion", "ment", "ity", "'s")
+_OF_SENTENCES = """
+    about above account accounts across admin after again ago all almost alone along already also although always among
+    and another anybody anyone apart are around ask asks available back bad because been before behind being below best
+    better between blank both box but button call can cannot case change changes character characters chars check choose
+    click clear combination common complex computer contact copy could create date day days dialog did different digit
+    digits does done down during each easy eight either else email encoded enough entry even ever every everyone except
+    exactly false far few fields fine first follow for form forms four free from full get give given good group had half
+    has have held help her hers high him his hold hour hours how however identical if in input inside instead into is
+    item its just keep kept kind known label last late least leave left length less let letter letters like line link
+    list local log long lost lot low lower made mail make manager many may maybe menu message might mine minimum minute
+    minutes mode month months more most much must near need needs never next nine nobody none nor normal not note number
+    numbers off often okay on once one only open or order ordinary other others ours out outside over own owner page
+    part people per person phone phrase please policy prefix press product query quite rather really recent ref right
+    root rule rules safe same screen see sensitive sent server service set seven several shall she short should show
+    shown side sign simple since site six so somebody someone sometimes somewhere soon special still stop store strength
+    string strong such suffix sure symbol symbols system take team ten than their them then there these they thing
+    things those three through time times to today together tomorrow too two type under unique unless until up upper us
+    use user users using usual valid very via wait want was way weak week weeks well went were what when where whether
+    which while who whole whom whose why will within without word words work would write yet you yours zero
+"""
+_COMMON = frozenset(_OF_SENTENCES.split())
+"""Words of sentences about passwords, and of names for them."""

@@ -2,14 +2,14 @@
 
 import html
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recollect.admission.secret_rules import KINDS, RULES, Span, found, long_words
+from recollect.admission.disguise import BARRIER, ODD, Reading, is_disguised, plain
+from recollect.admission.secret_rules import KINDS, RULES, Span, broken, found, long_words
 from recollect.admission.secret_values import decoded
 
-__all__ = ["KINDS", "Redacted", "Secret", "find_secrets", "redact"]
+__all__ = ["KINDS", "Redacted", "Secret", "find_secrets", "redact", "redact_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Redacted:
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """The secrets of the text, in order, none overlapping another; the words around a secret are no part of it.
 
-    Looked through are the text itself, the text behind its escapes (of JSON, addresses and HTML), and what runs of
-    base64 spell. What `redact` left behind is no secret.
+    Looked through are the text itself, the text behind its escapes (of JSON, addresses and HTML) and its disguise, and
+    what runs of base64 spell. What `redact` left behind is no secret.
     """
     masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
     secrets: list[Span] = []
     for _ in range(_PASSES):
         long = long_words(masked)
-        new = _merged([*found(masked, long), *_escaped(masked), *_encoded(masked, long)])
+        new = _merged([*found(masked, long), *_escaped(masked), *_encoded(masked, long), *broken(masked)])
         if not new:
             return tuple(Secret(RULES[rank].kind, start, end) for start, end, rank in sorted(secrets))
         secrets += new
@@ -56,16 +56,37 @@ def redact(text: str) -> Redacted:
     return Redacted(_replaced(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in found]), kinds)
 
 
-BARRIER = "\x00"
-"""What stands where a secret was already found: a character that no pattern crosses."""
+def redact_named(name: str, value: str, *, quoted: bool = True) -> Redacted:
+    """The value without what its name gives away, as if the two stood in one line: `password: …`.
+
+    `quoted` is for values that are nothing but the value; what is a word of a sentence may be less than it seems.
+    """
+    if not _TELLING.search(name):
+        return Redacted(value, ())
+    name = _SEVERAL.sub("", " ".join(name.split()).rstrip(" :="))
+    for before, after in ((f'{name}="', '"'), (f"{name}: ", ""), (f"{name} is ", ""))[not quoted :]:
+        at = len(before)
+        found = [one for one in find_secrets(f"{before}{value}{after}") if at < one.end <= at + len(value)]
+        if found:
+            pieces = [(max(0, one.start - at), one.end - at, f"[REDACTED: {one.kind}]") for one in found]
+            return Redacted(_replaced(value, pieces), tuple(dict.fromkeys(one.kind for one in found)))
+    return Redacted(value, ())
+
 
 _PASSES = 6
 """Secrets that touch hide one another. What still has some after so many looks is redacted as a whole."""
 
+_TELLING = re.compile(
+    r"pass|pw|pin\b|pins\b|code|token|key|secret|credential|authorization|phrase|mnemonic|kennwort|contrase|senha|пароль",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"(?<=[dyenlt])s\b(?<!\btokens)(?=[\s:=]*$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[REDACTED(?:: [a-z0-9. ]{1,40})?\]")
 _ESCAPE = re.compile(
     r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrtbf\"'/\\]|%[0-9A-Fa-f]{2}|&(?:[a-z]{2,6}|#\d{1,6}|#x[0-9a-f]{1,5});"
 )
+_DISGUISE = re.compile(f"{_ESCAPE.pattern}|{ODD.pattern}")
+_LAYERS = 2
 _FAR = 100
 """Escapes that are nearer to one another are looked at together."""
 
@@ -75,53 +96,50 @@ _RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest number of a card takes
 
 
 def _escaped(text: str) -> Iterator[Span]:
-    """What they find behind escapes, of which there may be two layers."""
-    places: list[tuple[list[int], list[int]]] = []
-    for _ in range(2):
-        if not ("\\" in text or "%" in text or "&" in text) or not _ESCAPE.search(text):
+    """What they find behind escapes and disguise, of which there may be two layers."""
+    layers: list[Reading] = []
+    for _ in range(_LAYERS):
+        odd = _odd(text)
+        if odd is None or not odd.search(text):
             return
-        text, there, here = _unescaped(text)
-        places.append((there, here))
+        layers.append(_unescaped(text, odd))
+        text = layers[-1].text
         for start, end, rank in found(text, long_words(text)):
-            for decoded_at, written_at in reversed(places):
-                start, end = (_written(at, decoded_at, written_at) for at in (start, end))  # noqa: PLW2901
+            for layer in reversed(layers):
+                start, end = layer.written(start), layer.written(end)  # noqa: PLW2901
             yield start, end, rank
 
 
-def _unescaped(text: str) -> tuple[str, list[int], list[int]]:
-    """The text behind one layer of escapes, and where each stretch of it stands: there, and in the text.
+def _odd(text: str) -> re.Pattern[str] | None:
+    """What in the text may stand for something else."""
+    escaped = "\\" in text or "%" in text or "&" in text
+    if is_disguised(text):
+        return _DISGUISE if escaped else ODD
+    return _ESCAPE if escaped else None
 
-    Lines far from any escape are left out, for they were looked at already; not where a key of many lines may be.
+
+def _unescaped(text: str, odd: re.Pattern[str]) -> Reading:
+    """The text behind one layer of escapes and disguise.
+
+    Lines far from any are left out, for they were looked at already; not where a key of many lines may be.
     """
-    parts: list[str] = []
-    there, here = [0], [0]
-    length = 0
-
-    def add(words: str, start: int, end: int) -> None:
-        nonlocal length
-        there.append(length)
-        here.append(start)
-        parts.append(words)
-        length += len(words)
-        there.append(length)
-        here.append(end)
-
+    reading = Reading()
     sparse = "BEGIN" not in text
     done = 0
-    for match in _ESCAPE.finditer(text):
+    for match in odd.finditer(text):
         start = match.start()
         if sparse and start - done > _FAR:
             last, first = _next_line(text, done) if done else 0, _line_before(text, done, start)
             if last < first:
-                add(text[done:last], done, last)
-                add(BARRIER, last, first)
+                reading.add(text[done:last], done, last)
+                reading.add(BARRIER, last, first)
                 done = first
-        add(text[done:start], done, start)
-        add(_meant(match[0]), start, match.end())
+        reading.add(text[done:start], done, start)
+        reading.add(_meant(match[0]), start, match.end())
         done = match.end()
     last = _next_line(text, done) if sparse else len(text)
-    add(text[done:last], done, last)
-    return "".join(parts), there, here
+    reading.add(text[done:last], done, last)
+    return reading
 
 
 def _next_line(text: str, at: int) -> int:
@@ -137,6 +155,8 @@ def _line_before(text: str, least: int, at: int) -> int:
 
 
 def _meant(escape: str) -> str:
+    if len(escape) == 1:
+        return plain(escape)
     match escape[0], escape[1]:
         case "%", _:
             return chr(int(escape[1:], 16))
@@ -146,12 +166,6 @@ def _meant(escape: str) -> str:
             return chr(int(escape[2:], 16))
         case _, character:
             return _CONTROLS.get(character, character)
-
-
-def _written(at: int, there: list[int], here: list[int]) -> int:
-    """Where a place of the unescaped text is in the text as written."""
-    stretch = bisect_right(there, at) - 1
-    return here[stretch] + at - there[stretch]
 
 
 def _encoded(text: str, long: list[tuple[int, int]]) -> Iterator[Span]:

@@ -2,13 +2,15 @@
 
 import base64
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
+from recollect.admission.policy import SecretsPolicy
+from recollect.admission.screening import clean, screen
 from recollect.errors import FieldError, InvalidInput, remedy, show
 from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
@@ -19,7 +21,9 @@ from recollect.model.scope import Scope
 from recollect.model.trace import Passed, Placed, Trace
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.usage import Use, Vote
-from recollect.model.verdict import Verdict
+from recollect.model.verdict import Changed, Refused, Updated, Verdict
+
+T = TypeVar("T", bound=Any)
 
 FORMAT, NUMBER = "recollect-export", 1
 """What the first line of an export says it is; a change that older programs would misread needs another number."""
@@ -123,6 +127,50 @@ def read_end(value: Mapping[str, Any], number: int) -> str:
         return limits.a_text("sha256", given["sha256"])
 
 
+def screened(items: Iterable[Item], policy: SecretsPolicy) -> Iterator[Item]:
+    """The items of an export, in the order of its lines, without what is private or secret.
+
+    Refused with its line is what the policy refuses, and what has a secret in a name. What says something else than it
+    did has no vector.
+    """
+    for number, item in enumerate(items, start=2):  # behind the header
+        with _at_line(number):
+            found = _screened_context(item, policy) if isinstance(item, Trace) else _screened_memory(item, policy)
+        yield found
+
+
+def _screened_context(trace: Trace, policy: SecretsPolicy) -> Trace:
+    """The context without what was asked for in secret; questions are never refused."""
+    question = tuple(clean(turn, policy) for turn in trace.question)
+    return trace if question == trace.question else replace(trace, question=question)
+
+
+def _screened_memory(saved: Saved, policy: SecretsPolicy) -> Saved:
+    for name in (*(one.vote for one in saved.votes), *saved.keys):
+        _public(name, policy)
+    versions = [(_public(memory, policy), place) for memory, place in saved.versions]
+    if all(new is old for (new, _), (old, _) in zip(versions, saved.versions, strict=True)):
+        return saved
+    places: dict[tuple[int, str | None, str], int] = {}
+    contents: list[Content] = []
+    for memory, place in versions:
+        told, former = (place, memory.title, memory.text), saved.contents[place]
+        if told not in places:
+            places[told] = len(contents)
+            same = (former.title, former.text) == told[1:]
+            contents.append(former if same else Content(memory.title, memory.text, None))
+    numbered = tuple((memory, places[place, memory.title, memory.text]) for memory, place in versions)
+    return replace(saved, contents=tuple(contents), versions=numbered)
+
+
+def _public(value: T, policy: SecretsPolicy) -> T:
+    found = screen(value, policy, may_be_blank=True)
+    if isinstance(found, Refused):
+        problem, _, _ = found.reason.partition(";")
+        raise FieldError(f"{problem}; import it with `[secrets] enabled = false` to take it in as it is")
+    return found.value
+
+
 @contextmanager
 def _at_line(number: int) -> Iterator[None]:
     """Whatever cannot be read inside is refused with the number of the line."""
@@ -222,10 +270,14 @@ def _read_key(value: Any, id: MemoryId, scope: Scope) -> Kept:
 
 
 def _read_verdict(kind: Any, value: Any) -> Verdict:
-    given = _fields(value, _names(kind))
+    given = _fields({**_LATER.get(kind, {}), **value} if isinstance(value, dict) else value, _names(kind))
     read = {one.name: _read_detail(one.name, one.type, given[one.name]) for one in fields(kind)}
     found: Verdict = kind(**read)
     return found
+
+
+_LATER: Mapping[type, Mapping[str, Any]] = {Updated: {"instead_of": None}, Changed: {"instead_of": None}}
+"""What verdicts came to say later on, as archives of before have it."""
 
 
 def _read_detail(name: str, type: Any, value: Any) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from recollect.admission.screening import clean
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, NotFound, show
 from recollect.model import limits
@@ -23,7 +24,7 @@ def feedback(
 ) -> None:
     """Take one vote for each memory named; a later vote of the same principal on it in this context replaces it."""
     now = world.now()
-    principal = str(scope) if by is None else limits.an_id("by", by)
+    principal = str(scope) if by is None else _a_principal(world, by)
     world.store.flush()
     trace = world.store.context(scope, context) if limits.can_be_kept(context) else None
     if trace is None:
@@ -43,3 +44,11 @@ def feedback(
 
     if votes:
         world.store.write(lambda writing: writing.vote(scope, votes))
+
+
+def _a_principal(world: World, by: str) -> str:
+    """Who votes; a name is kept as it is, so one that has something to hide is refused."""
+    name = limits.an_id("by", by)
+    if clean(name, world.policy.secrets) != name:
+        raise FieldError("has what is private or looks like a secret; give another name", field="by")
+    return name

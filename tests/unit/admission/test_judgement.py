@@ -206,6 +206,34 @@ def test_the_same_words_as_what_waits_for_release_wait_with_it() -> None:
     assert judge(on(2, provenance=USER), Known(twins=[old]), POLICY) == Admit()
 
 
+@pytest.mark.parametrize("known", ["twins", "alike"])
+def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) -> None:
+    held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark="nobody said that")
+    given: dict[str, Any] = {known: [held]}
+    for by in Provenance:
+        below = TRUST[by].less_than(Trust.STATED)
+        expected = Isolate("it waits for release already", held) if below else Admit()
+        assert judge(on(2, provenance=by), Known(**given), POLICY) == expected
+        assert judge(on(2, provenance=by), Known(**given), LENIENT) == expected
+        topic = on(1, "topic", topic_key="seat", provenance=STRANGER)
+        revised = judge(on(2, topic_key="seat", provenance=by), Known(topic=topic, **given), POLICY)
+        assert revised == (expected if below else Revise(topic))
+
+
+@pytest.mark.parametrize(
+    "reason", ["it contradicts a memory that is trusted more", "it reads like orders to a model: 'obey'"]
+)
+def test_what_admission_isolated_does_not_keep_apart_who_is_trusted_more(reason: str) -> None:
+    held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark=reason)
+    assert judge(on(2, provenance=MODEL), Known(twins=[held]), POLICY) == Admit()
+
+
+@pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.SUPERSEDED])
+def test_what_is_said_now_is_said_after_it_was_put_away(status: Status) -> None:
+    old = on(1, "old", status=status)
+    assert judge(on(2), Known(twins=[old], away={old.id: day(5)}, undated=True), POLICY) == Reactivate(old)
+
+
 # ── topics ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

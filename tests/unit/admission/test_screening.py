@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from recollect.admission.policy import OnSecret, SecretsPolicy
-from recollect.admission.screening import PRIVATE, PROSE, Screened, clean, screen, screened
+from recollect.admission.screening import PRIVATE, PROSE, Screened, clean, screen
 from recollect.engine.change import Revision
 from recollect.engine.merge import Wording
 from recollect.model.draft import Draft
@@ -77,7 +77,7 @@ def test_what_is_private_in_any_field_is_taken_out_or_the_draft_is_refused(name:
     if name in PROSE:
         assert isinstance(found, Screened)
         assert found.redacted == (PRIVATE,)
-        assert "[REDACTED]" in repr(found.draft)
+        assert "[REDACTED]" in repr(found.value)
     else:
         assert isinstance(found, Refused)
 
@@ -146,33 +146,136 @@ def test_every_way_to_treat_secrets_is_known_here() -> None:
 
 def test_a_revision_and_a_wording_are_screened_by_the_same_rule() -> None:
     revision = Revision(text=f"Ana says {TOKEN}", title=f"by {HIDDEN}", metadata={"a": TOKEN}, at=NOW)
-    found = screened(revision, REDACTING)
-    assert not isinstance(found, Refused)
-    assert TOKEN not in repr(found[0])
-    assert "surprise" not in repr(found[0])
-    assert isinstance(screened(replace(revision, tags=(TOKEN,)), REDACTING), Refused)
-    wording = screened(Wording(text=f"Ana says {TOKEN}"), REDACTING)
-    assert not isinstance(wording, Refused)
-    assert TOKEN not in repr(wording)
+    found = screen(revision, REDACTING)
+    assert isinstance(found, Screened)
+    assert TOKEN not in repr(found.value)
+    assert "surprise" not in repr(found.value)
+    assert isinstance(screen(replace(revision, tags=(TOKEN,)), REDACTING), Refused)
+    wording = screen(Wording(text=f"Ana says {TOKEN}"), REDACTING)
+    assert isinstance(wording, Screened)
+    assert TOKEN not in repr(wording.value)
 
 
 def test_what_has_nothing_to_hide_is_given_back_as_it_is() -> None:
     draft = a_draft(metadata={"a": [1, None, True, 2.5, "b"]})
     found = screen(draft, REDACTING)
     assert isinstance(found, Screened)
-    assert found.draft is draft
+    assert found.value is draft
 
 
 def test_a_new_field_is_screened_without_a_word_about_it() -> None:
     @dataclass(frozen=True)
     class Wider:
         text: str
-        remark: str
+        hint: str
 
-    assert isinstance(screened(Wider("fine", TOKEN), REDACTING), Refused)
+    assert isinstance(screen(Wider("fine", TOKEN), REDACTING), Refused)
 
 
 def test_a_question_is_cleaned() -> None:
     assert clean(f"is {HIDDEN} today?", UNCHECKED) == "is [REDACTED] today?"
     assert TOKEN not in clean(f"what is {TOKEN}?", REDACTING)
     assert TOKEN in clean(f"what is {TOKEN}?", UNCHECKED)
+
+
+def test_what_was_kept_elsewhere_may_have_nothing_left_but_what_was_taken_out() -> None:
+    found = screen(a_draft(text=TOKEN), REDACTING, may_be_blank=True)
+    assert isinstance(found, Screened)
+    assert found.value.text == f"[REDACTED: {found.redacted[0]}]"
+
+
+CARD = 4539148803436467
+PASSWORD = "hunter2" + "Secret99x"
+TOLD_BY_NAME: list[tuple[dict[str, Any], object]] = [
+    ({"password": PASSWORD}, PASSWORD),
+    ({"dbPassword": PASSWORD}, PASSWORD),
+    ({"DB_PASSWORD": PASSWORD}, PASSWORD),
+    ({"passwords": ["fine", PASSWORD]}, PASSWORD),
+    ({"deep": [{"er": {"wifi password": PASSWORD}}]}, PASSWORD),
+    ({"password": {"value": PASSWORD}}, PASSWORD),
+    ({"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}, PASSWORD),
+    ({"passphrase": "correct horse battery staple"}, "correct horse battery staple"),
+    ({"aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEYQ"}, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEYQ"),
+    ({"api-key": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"}, "0a1b2c3d4e5f60718293a4b5c6d7e8f9"),
+    ({"Authorization": "Bearer 0a1b2c3d4e5f60718293"}, "0a1b2c3d4e5f60718293"),
+    ({"card": CARD}, CARD),
+    ({"card": float(CARD)}, CARD),
+    ({"cards": [1, CARD]}, CARD),
+    ({"pin": 4711}, 4711),
+]
+
+
+@pytest.mark.parametrize(("metadata", "secret"), TOLD_BY_NAME, ids=[str(list(one)) for one, _ in TOLD_BY_NAME])
+def test_a_value_in_metadata_is_known_by_its_name(metadata: dict[str, Any], secret: object) -> None:
+    found = screen(a_draft(metadata={"fine": "a", **metadata}), REDACTING)
+    assert isinstance(found, Screened)
+    assert len(found.redacted) == 1
+    assert str(secret) not in repr(found.value.metadata)
+    assert found.value.metadata is not None
+    assert list(found.value.metadata) == ["fine", *metadata]
+    assert isinstance(screen(a_draft(metadata=metadata), REFUSING), Refused)
+
+
+def test_values_of_metadata_that_no_name_makes_secret_are_kept_as_they_are() -> None:
+    metadata = {
+        "password": "required",
+        "password_policy": "12 characters, 1 digit",
+        "password_changed": "2024-05-01",
+        "key": "value-12ab",
+        "primary_key": "user_id_1",
+        "passenger": "Ana2",
+        "zip_code": "90210",
+        "status_code": 2000,
+        "token_count": 1234567,
+        "tokens": {"prompt": 1234, "completion": 4321, "model": "gpt-4o-2024-08-06"},
+        "session_id": "8f14e45fceea167a5a36dedd4bea2543",
+        "pinned_at": 1717171717171,
+        "order": 4539148803436468,
+        "ratio": 4539148803436467.5,
+        "huge": 10**400,
+        "endless": float("1e300"),
+        "flag": True,
+        "value": "hunter2",
+    }
+    draft = replace(a_draft(), metadata=metadata)
+    assert screen(draft, REDACTING) == Screened(draft, ())
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"title": "wifi password"},
+        {"title": "The password for the guest wifi"},
+        {"tags": ("home", "password")},
+        {"topic_key": "wifi-password"},
+        {"subject": "wifi: password"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("text", ["{}", "It is {}.", "it's '{}'", "= {}"])
+def test_a_text_of_one_word_is_what_its_name_says(named: dict[str, Any], text: str) -> None:
+    found = screen(a_draft(text=text.format(PASSWORD), **named), REDACTING)
+    assert PASSWORD not in repr(found)
+    assert isinstance(found, Refused) if text in ("{}", "= {}") else isinstance(found, Screened)
+    assert isinstance(screen(a_draft(text=text.format(PASSWORD), **named), REFUSING), Refused)
+    assert isinstance(screen(a_draft(text=text.format(PASSWORD), title="wifi name"), REDACTING), Screened)
+
+
+@pytest.mark.parametrize(
+    "title", ["Password", "wifi password", "Password policy", "API key", "PIN", "Passwords", "Token"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana changed it on 2024-05-01",
+        "rotated",
+        "Friday",
+        "12 characters",
+        "in vault 7",
+        "See page2 of the notes",
+        "4711 Elm Street",
+    ],
+)
+def test_an_ordinary_text_is_kept_whatever_its_title(title: str, text: str) -> None:
+    draft = a_draft(text=text, title=title, tags=(title,))
+    assert screen(draft, REDACTING) == Screened(draft, ())

@@ -15,9 +15,10 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.admission.password_sentences import TOLD as PHRASES
 
 from recollect.admission.secret_rules import RULES
-from recollect.admission.secrets import KINDS, Redacted, Secret, find_secrets, redact
+from recollect.admission.secrets import KINDS, Redacted, Secret, find_secrets, redact, redact_named
 
 ALPHABETS = {
     "A": ascii_uppercase + digits,
@@ -135,6 +136,9 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "clickup token": ("pk_{d8}_{A32}",),
     "contentful token": ("CFPAT-{s43}",),
     "hubspot token": ("pat-na1-" + UUID,),
+    "frame.io token": ("fio-u-{s64}",),
+    "telnyx key": ("KEY0{A29}_{a22}",),
+    "scalingo token": ("tk-us-{s48}",),
     "typeform token": ("tfp_{s59}",),
     "readme key": ("rdme_{l70}",),
     "mapbox token": ("sk.eyJ{s80}.{s22}",),
@@ -285,6 +289,10 @@ TOLD: list[tuple[str, str]] = [
     ("https://ana:{}@example.com/", WORDY),
     ("https://{}@example.com/repo.git", made("{a40}", Random(13))),
     ("https://{}@o1.ingest.sentry.io/42", HEX32),
+    (
+        "https://outlook.office.com/{}",
+        f"webhook/{made(UUID, Random(35))}@{made(UUID, Random(36))}/IncomingWebhook/{HEX32}",
+    ),
     ("https://example.com/cb?state=1&access_token={}&x=2", made("{a40}", Random(14))),
     ("Authorization: Bearer {}", made("{s40}", Random(15))),
     ("Authorization: Basic {}", b64encode(b"ana:" + WORDY.encode()).decode()),
@@ -353,6 +361,91 @@ def test_a_secret_in_base64_over_several_lines_is_found(line: int) -> None:
     encoded = b64encode(f"{'a line of no importance ' * 5}{secret}".encode()).decode()
     lines = "\n".join(encoded[at : at + line] for at in range(0, len(encoded), line))
     assert redact(f"blob:\n{lines}\nend").text == "blob:\n[REDACTED: npm token]\nend"
+
+
+UNSEEN = ["\u200b", "\u200d", "\u00ad", "\u2060", "\ufeff", "\u034f", "\ufe0f", "\U000e0101", "\u202e", "\u3164"]
+WIDE = {ord(" ") + at: 0xFF00 + at for at in range(1, 95)}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
+def test_a_character_that_no_eye_sees_hides_no_secret(unseen: str) -> None:
+    for kind, secret in MADE[::5]:
+        if kind not in FRAMES:
+            middle = len(secret) // 2
+            broken = f"{secret[:middle]}{unseen}{secret[middle:]}"
+            assert redact(f"It is ({broken}) now").text == f"It is ({redact(secret).text}) now"
+    assert redact(f"my pass{unseen}word{unseen} is {unseen}{WORDY}").kinds == ("password",)
+
+
+def test_a_secret_with_a_character_that_no_eye_sees_behind_each_is_found() -> None:
+    (secret,) = samples("npm token", 1)
+    assert redact(f"It is {UNSEEN[0].join(secret)}!").text == "It is [REDACTED: npm token]!"
+
+
+def test_a_secret_in_wide_or_other_letters_is_found() -> None:
+    (secret,) = samples("npm token", 1)
+    card = luhn("411122223333" + "444")
+    assert redact(f"It is {secret.translate(WIDE)}.").text == "It is [REDACTED: npm token]."
+    assert redact(f"card {card.translate(WIDE)}").kinds == ("credit card number",)
+    assert redact(f"card {''.join(chr(0x660 + int(digit)) for digit in card)}").kinds == ("credit card number",)
+    for gap in ("\u00a0", "\u202f", "\u2011", "\u2013"):
+        assert redact(f"card {gap.join(re.findall('....', card))}").kinds == ("credit card number",)
+
+
+OF_KNOWN_LENGTH = [
+    *(("aws access key", "AKIA{B16}"), ("aws access key", "ASIA{B16}"), ("google api key", "AIza{s35}")),
+    *(("google oauth client secret", "GOCSPX-{s28}"), ("digitalocean token", "dop_v1_{h64}")),
+    *(("github token", "ghp_{a36}"), ("github token", "ghs_{a36}"), ("github token", "github_pat_{a22}_{a59}")),
+    *(("gitlab token", "glpat-{s20}"), ("npm token", "npm_{a36}"), ("rubygems key", "rubygems_{h48}")),
+    *(("docker token", "dckr_pat_{s27}"), ("slack token", "xoxb-{d12}-{d13}-{a24}"), ("stripe key", "sk_live_{a24}")),
+    *(("stripe key", "sk_test_{a99}"), ("shopify token", "shpat_{h32}"), ("anthropic key", "sk-ant-api03-{s93}AA")),
+    *(("openai key", "sk-{a48}"), ("openai key", "sk-proj-{s74}T3BlbkFJ{s74}"), ("groq key", "gsk_{a52}")),
+    *(("replicate token", "r8_{a37}"), ("linear key", "lin_api_{a40}"), ("notion token", "ntn_{a46}")),
+    *(("figma token", "figd_{s40}"), ("new relic key", "NRAK-{A27}"), ("postman key", "PMAK-{h24}-{h34}")),
+    ("databricks token", "dapi{h32}"),
+]
+"""Tokens whose length their issuers document."""
+
+
+@pytest.mark.parametrize(("kind", "shape"), OF_KNOWN_LENGTH)
+def test_a_token_of_known_length_is_found_though_a_line_ends_within(kind: str, shape: str) -> None:
+    secret = made(shape, Random(shape))
+    begin = shape.index("{")
+    for gap in ("\n", "\r\n", "\n    "):
+        for middle in (begin + 4, len(secret) - 5):
+            text = f"use {secret[:middle]}{gap}{secret[middle:]}, then\nrest"
+            assert redact(text).text == f"use [REDACTED: {kind}], then\nrest"
+
+
+def test_a_token_over_four_lines_is_found() -> None:
+    secret = made("ghp_{a36}", Random(37))
+    lines = "\n".join(secret[at : at + 10] for at in range(0, 40, 10))
+    assert redact(f"TOKEN={lines}\nend").text == "TOKEN=[REDACTED: github token]\nend"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see ghp_docs\nand the notes of the release",
+        "name npm_config\nregistry is set elsewhere",
+        "the sk-\nlearn package",
+        "AKIA\nis a prefix",
+        "hf_token\nHUGGINGFACE",
+    ],
+)
+def test_the_end_of_a_line_makes_no_token_of_words(text: str) -> None:
+    assert redact(text) == Redacted(text, ())
+
+
+@pytest.mark.parametrize(("frame", "phrase"), PHRASES, ids=[frame for frame, _ in PHRASES])
+def test_a_pass_phrase_without_a_digit_is_found_where_it_is_told(frame: str, phrase: str) -> None:
+    assert redact(frame.format(phrase)).text == frame.format("[REDACTED: password]")
+
+
+def test_a_value_is_known_by_its_name_alone() -> None:
+    assert redact_named("wifi password", WORDY) == Redacted("[REDACTED: password]", ("password",))
+    assert redact_named("wifi name", WORDY) == Redacted(WORDY, ())
+    assert redact_named("password", "required") == Redacted("required", ())
 
 
 HARMLESS = [
@@ -443,6 +536,8 @@ def test_a_token_in_an_address_is_told_by_its_own_kind() -> None:
 
 
 PIECES = st.one_of(
+    st.sampled_from(UNSEEN),
+    st.sampled_from([secret.translate(WIDE) for _, secret in MADE[::40]]),
     st.text(max_size=20),
     st.sampled_from([secret for kind in SHAPES for secret in samples(kind, 1)]),
     st.sampled_from([frame.format(secret) for frame, secret in TOLD]),
@@ -505,6 +600,7 @@ HOSTILE = [
     *("://", "://a:", "://a:b", "a:b@", "http://", "?token=", "&sig=", "Authorization: ", "Bearer ", "Basic ", "x-"),
     *("--pass", "curl ", "curl -u a", "login a ", "session", "\\u0041", "\\\\", "%41", "&amp;", "private_key "),
     *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "----", "Private-Lines: 1\n", "PRIVATE "),
+    *("\u200b", "a\u200b", "ｇ", "ghp_\n", "ghp_a\n", "AKIA\r\n", "\u2013", "password is abc ", "password: abc-def-"),
     *("4111 ", "1 ", "1-", "DE89 ", "DE89", "seed phrase: ", "abc ", "pin for a "),
 ]
 

@@ -1,5 +1,6 @@
 """The detector of secrets, judged by a generator that shares no code or pattern with it."""
 
+import json
 import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,9 +10,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.unit.admission.password_sentences import ORDINARY
 from tests.unit.admission.secret_makers import DRESSINGS, KINDS, MAKERS, Dressed, dressed, ordinary
 
+from recollect.admission.policy import SecretsPolicy
+from recollect.admission.screening import Screened, screen
 from recollect.admission.secrets import redact
+from recollect.model.draft import read_draft
+from recollect.testing.builders import SCOPE
 
 ROOT = Path(__file__).parents[3]
 SECRETS = 5_000
@@ -161,3 +167,31 @@ def test_whole_files_are_left_alone_as_their_lines_are() -> None:
     files = list(own())[::10]
     kinds = [kind for text in files for kind in redact(text).kinds]
     assert len(kinds) <= FALSE * sum(text.count("\n") for text in files), kinds
+
+
+def test_no_sentence_about_passwords_is_taken_for_one() -> None:
+    assert len(set(ORDINARY)) >= 200
+    assert [text for text in ORDINARY if redact(text).kinds] == []
+
+
+FOLDERS = [
+    ROOT / "tests" / "gate" / "judgements",
+    *sorted(one.parent for one in ROOT.parent.glob("shared/data/*/memories.jsonl")),
+]
+"""What recall is measured on: the folder of the tests, and those that lie beside the repository, if any."""
+
+
+def lines(file: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_recall_is_measured_on_is_left_alone(folder: Path) -> None:
+    names = ("text", "title", "speaker", "session")
+    memories = lines(folder / "memories.jsonl")
+    drafts = [read_draft({name: one[name] for name in names if name in one}, SCOPE) for one in memories]
+    questions = [one["text"] for one in lines(folder / "queries.jsonl")]
+    taken = [draft.text for draft in drafts if screen(draft, SecretsPolicy()) != Screened(draft, ())]
+    taken += [question for question in questions if redact(question).kinds]
+    assert len(drafts) >= 1_000
+    assert len(taken) <= FALSE * (len(drafts) + len(questions)), taken[:20]

@@ -1,0 +1,100 @@
+"""Disguise: the plain text behind characters that no eye sees, or that only look like others."""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import cache
+
+BARRIER = "\x00"
+"""What stands where there is nothing to read: a character that no pattern crosses."""
+
+
+class Reading:
+    """A text as it is read, made stretch by stretch, which knows where each stretch is written."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._there, self._here = [0], [0]
+
+    def add(self, words: str, start: int, end: int) -> None:
+        """What is written from start to end reads so."""
+        self._parts.append(words)
+        self._there += (self._length, self._length + len(words))
+        self._here += (start, end)
+        self._length += len(words)
+
+    @property
+    def text(self) -> str:
+        """All that is read."""
+        return "".join(self._parts)
+
+    def written(self, at: int) -> int:
+        """Where a place of it is in the text as written."""
+        stretch = bisect_right(self._there, at) - 1
+        return self._here[stretch] + at - self._there[stretch]
+
+
+def read(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> Reading:
+    """The text with something else for whatever is odd."""
+    reading = Reading()
+    done = 0
+    for match in odd.finditer(text):
+        reading.add(text[done : match.start()], done, match.start())
+        reading.add(meant(match[0]), match.start(), match.end())
+        done = match.end()
+    reading.add(text[done:], done, len(text))
+    return reading
+
+
+def is_disguised(text: str) -> bool:
+    """Whether it has a character that reads as another, or as nothing, where that may hide something."""
+    return not text.isascii() and any(_hides(text, match.start()) for match in ODD.finditer(text))
+
+
+def _hides(text: str, at: int) -> bool:
+    """Not so the dash between two words with blanks around it, nor what belongs to an emoji."""
+    before, after, meant = text[at - 1 : at], text[at + 1 : at + 2], plain(text[at])
+    if meant in (" ", "-"):
+        return before.isalnum() and after.isalnum()
+    return meant != text[at] if meant else " " <= before <= "~" or "!" <= after <= "~"
+
+
+@cache
+def plain(character: str) -> str:
+    """What it reads as: nothing if it is invisible, the letter, digit or mark of ASCII that it is a variant of, or
+    itself.
+    """
+    if character.isascii():
+        return character
+    if character in _UNSEEN or unicodedata.category(character) == "Cf":
+        return ""
+    if character in _DASHES:
+        return "-"
+    simple = unicodedata.normalize("NFKC", character)
+    if len(simple) == 1 and simple.isascii():
+        return simple
+    return str(digit) if (digit := unicodedata.decimal(character, -1)) >= 0 else character
+
+
+_DASHES = frozenset("\u2010\u2011\u2012\u2013\u2212\ufe63")
+_UNSEEN = frozenset(
+    chr(code)
+    for first, last in (
+        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
+        *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF)),
+    )
+    for code in range(first, last + 1)
+)
+"""Fillers and variation selectors: unlike the characters of format, no category has just them."""
+
+ODD = re.compile(
+    "["
+    "\\xa0\\xad\\u034f\\u061c\\u0660-\\u0669\\u06f0-\\u06f9\\u0966-\\u096f\\u09e6-\\u09ef\\u0e50-\\u0e59\\u115f\\u1160\\u17b4\\u17b5"
+    "\\u180b-\\u180f\\u2000-\\u2013\\u202a-\\u202f\\u205f-\\u209c\\u2102-\\u2149\\u2212\\u2460-\\u2468\\u24b6-\\u24ea\\u2800\\u3000"
+    "\\u3164\\ufe00-\\ufe0f\\ufe4d-\\ufe6b\\ufeff\\uff01-\\uff5e\\uffa0\\ufff9-\\ufffb\\U0001d400-\\U0001d7ff\\U0001f130-\\U0001f149"
+    "\\U000e0001-\\U000e007f\\U000e0100-\\U000e01ef"
+    "]"
+)
+"""Where `plain` is asked: not everywhere, for most letters beyond ASCII are only themselves."""
