@@ -139,7 +139,7 @@ def test_a_text_that_is_all_secret_is_refused_and_nothing_is_kept(memory: recoll
 
 
 def test_one_refused_draft_does_not_keep_the_others_out(memory: recollect.Engine) -> None:
-    receipts = memory.remember_all([{"text": SEAT}, {"text": TOKEN}, {"text": AISLE}], scope=ANA)
+    receipts = memory.remember_all([{"text": SEAT}, {"text": TOKEN}, {"text": ROME}], scope=ANA)
     assert [type(one.verdict) for one in receipts] == [Created, Refused, Created]
 
 
@@ -194,18 +194,19 @@ def test_the_same_again_with_something_new_is_a_revision_that_keeps_its_end(
 
 
 def test_what_was_said_twice_with_a_difference_is_the_same_however_often_it_is_told(memory: recollect.Engine) -> None:
+    planes = "Window seats on planes, if there are any"
     said: list[dict[str, Any]] = [
         {"at": START - 2 * DAY, "confidence": 1.0, "tags": ("a",), "title": "Seats", "valid_until": START + DAY},
         {"at": START - DAY, "confidence": 0.7, "tags": ("b",), "valid_until": START + 2 * DAY},
     ]
     for given in said:
-        memory.remember(SEAT, scope=ANA, **given)
+        memory.remember(planes, scope=ANA, **given)
     lines = list(memory.export())
     for given in said * 2:
-        assert memory.remember(SEAT, scope=ANA, **given).verdict == Unchanged()
+        assert memory.remember(planes, scope=ANA, **given).verdict == Unchanged()
     assert list(memory.export()) == lines
     older = memory.remember(
-        SEAT, scope=ANA, at=START - 3 * DAY, confidence=0.1, subject="ana: sits", tags=("c",)
+        planes, scope=ANA, at=START - 3 * DAY, confidence=0.1, subject="ana: sits", tags=("c",)
     ).memory
     assert (older.subject, older.tags, older.confidence, older.title) == ("ana: sits", ("b",), 0.7, "Seats")
     assert (older.observed_at, older.valid_until) == (START - DAY, START + 2 * DAY)
@@ -292,7 +293,7 @@ def test_what_is_said_again_after_its_end_ends_what_took_its_place(
     rome, milan = lives(memory, ROME), lives(memory, MILAN, valid_from=START + 2 * DAY)
     clock.move(5 * DAY)
     back = memory.remember(ROME, scope=ANA, subject=subject)
-    assert (back.id, back.verdict, back.memory.superseded_by) == (rome.id, Updated(2), None)
+    assert (back.id, back.verdict, back.memory.superseded_by) == (rome.id, Updated(2, milan.id), None)
     assert memory.get(milan.id, scope=ANA).superseded_by == rome.id
     assert (recalled(memory), statuses(memory, milan)) == ({ROME}, ["superseded"])
 
@@ -363,7 +364,7 @@ def test_what_gains_a_subject_takes_its_place_in_it(memory: recollect.Engine, cl
     rome, milan = memory.remember(f"{ROME} 7", scope=ANA), lives(memory, MILAN)
     clock.move(DAY)
     again = lives(memory, f"{ROME} 7")
-    assert (again.id, again.verdict, recalled(memory)) == (rome.id, Updated(2), {f"{ROME} 7"})
+    assert (again.id, again.verdict, recalled(memory)) == (rome.id, Updated(2, milan.id), {f"{ROME} 7"})
     assert memory.get(milan.id, scope=ANA).superseded_by == rome.id
 
 

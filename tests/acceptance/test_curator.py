@@ -291,7 +291,7 @@ def test_restoring_what_was_superseded_ends_what_replaced_it(memory: recollect.E
     assert memory.get(porto.id, scope=ANA).valid_until == BEGAN + DAY
     clock.move(DAY)
     back = memory.restore(porto.id, scope=ANA)
-    assert back.verdict == Changed("active")
+    assert back.verdict == Changed("active", lisbon.id)
     assert (back.memory.valid_until, back.memory.superseded_by) == (None, None)
     ended = memory.get(lisbon.id, scope=ANA)
     assert (ended.status, ended.superseded_by) == (recollect.Status.SUPERSEDED, porto.id)
@@ -392,7 +392,7 @@ def test_what_is_released_becomes_the_text_of_its_topic_and_no_second_twin(
     clock.move(DAY)
     aisle = memory.remember(AISLE, scope=ANA, topic_key="seat", provenance="tool_external")
     assert isinstance(aisle.verdict, Quarantined)
-    assert curator.release(aisle.id, scope=ANA).verdict == Changed("active")
+    assert curator.release(aisle.id, scope=ANA).verdict == Changed("active", window)
     assert memory.get(window, scope=ANA).superseded_by == aisle.id
     twin = memory.remember("Ana flies", scope=ANA).id
     curator.quarantine(twin, "really?", scope=ANA)

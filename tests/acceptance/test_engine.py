@@ -234,7 +234,7 @@ def test_forgetting_pinning_and_revising_are_versions_and_can_be_undone(memory: 
 
 def test_two_active_memories_never_say_the_same(memory: recollect.Engine) -> None:
     first = memory.remember(SEAT, scope=ANA).id
-    second = memory.remember("Ana prefers aisle seats", scope=ANA).id
+    second = memory.remember("Ana likes to sit at the aisle", scope=ANA).id
     with pytest.raises(recollect.Conflict, match="says the same already"):
         memory.revise(second, SEAT, scope=ANA)
     memory.forget(first, scope=ANA)

@@ -1,11 +1,13 @@
 """Judgement: what becomes of a draft, given what its scope already knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.admission.policy import Policy
+from recollect.evidence.likeness import same_in_meaning
 from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.trust import Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Known:
     `topic` is the active memory of its topic, `twins` are those that say the same word for word and `alike` those that
     say it in other words, whatever their standing; `about` are the active ones of its subject, and those that were
     superseded. `away` tells since when one that is not active is not. `orders` is what of its text reads like orders to
-    a model, if anything does.
+    a model, if anything does. What is `undated` is said now, and
+    so later than all of that, whatever the clock says.
     """
 
     topic: Memory | None = None
@@ -98,12 +101,15 @@ class Known:
     about: Sequence[Memory] = ()
     away: Mapping[MemoryId, datetime] = field(default_factory=dict[MemoryId, datetime])
     orders: str | None = None
+    undated: bool = False
 
 
 def judge(proposed: Memory, known: Known, policy: Policy) -> Judgement:
     """What becomes of what is proposed: its topic comes before its words, its words before its subject.
 
-    Whoever is trusted less changes nothing of what comes from somebody who is trusted more.
+    Whoever is trusted less changes nothing of what comes from somebody who is trusted more. And what an operator put
+    into quarantine by hand does not come back because a model, a tool or a document says it once more: it waits. Only
+    the user, who has words of their own, and an operator say it anew.
     """
     if known.topic is not None:
         return _of_topic(proposed, known.topic, known, policy)
@@ -116,8 +122,8 @@ def judge(proposed: Memory, known: Known, policy: Policy) -> Judgement:
             if judgement is not None:
                 return judgement
     if known.orders is not None and policy.quarantine.enabled:
-        return Isolate(_reads_like_orders(known.orders))
-    return _of_subject(proposed, known.about, policy)
+        return Isolate(reads_like_orders(known.orders))
+    return among(proposed, known.about, policy)
 
 
 def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> Judgement:
@@ -126,15 +132,18 @@ def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> 
         return Echo(topic, "its topic has a text that was observed later")
     if topic.hash == proposed.hash:
         return _again(proposed, topic, "the same words", known, policy)
+    apart = kept_apart((*known.twins, *known.alike), proposed)
+    if apart is not None:
+        return Isolate(WAITS, apart)
     place = _place_of(topic, proposed, known.about, policy, restated=False)
     against = topic if proposed.trust.less_than(topic.trust) else _trusted_more(place, proposed)
     if policy.quarantine.enabled and (against is not None or known.orders is not None):
         waiting = next((one for one in known.twins if _waits(one, proposed)), None)
         if waiting is not None:
-            return Isolate(_WAITS, waiting)
+            return Isolate(WAITS, waiting)
         if against is not None:
-            return Isolate(_LESS_TRUSTED, against)
-        return Isolate(_reads_like_orders(known.orders), topic)
+            return Isolate(LESS_TRUSTED, against)
+        return Isolate(reads_like_orders(known.orders), topic)
     return Revise(topic, place=_unopposed(place, proposed))
 
 
@@ -155,11 +164,11 @@ def _again(proposed: Memory, former: Memory, reason: str, known: Known, policy: 
 
 def _again_after_it_was_put_away(proposed: Memory, former: Memory, known: Known, policy: Policy) -> Judgement | None:
     if former.status is Status.QUARANTINED:
-        return Isolate(_WAITS, former) if _waits(former, proposed) else None
+        return Isolate(WAITS, former) if _waits(former, proposed) else None
     if former.status not in (Status.FORGOTTEN, Status.SUPERSEDED):
         return None
     since = _away(former, known)
-    if observed(proposed) <= since:
+    if not known.undated and observed(proposed) <= since:
         return Leave(former, since)
     if proposed.trust.less_than(former.trust) or (known.orders is not None and policy.quarantine.enabled):
         return None
@@ -167,12 +176,14 @@ def _again_after_it_was_put_away(proposed: Memory, former: Memory, known: Known,
     return None if _trusted_more(place, proposed) is not None else Reactivate(former, place)
 
 
-def _of_subject(proposed: Memory, about: Sequence[Memory], policy: Policy) -> Judgement:
-    """Of a subject one thing holds at a time: what begins later ends what began before."""
+def among(proposed: Memory, about: Sequence[Memory], policy: Policy) -> Admit | Supersede | Precede | Isolate:
+    """What becomes of a memory among those of its subject, of which one holds at a time: what begins later ends what
+    began before, unless that is trusted more.
+    """
     place = _place(proposed, about, policy)
     against = _trusted_more(place, proposed)
     if against is not None and policy.quarantine.enabled:
-        return Isolate(_LESS_TRUSTED, against)
+        return Isolate(LESS_TRUSTED, against)
     place = _unopposed(place, proposed)
     if place.ended_by is not None:
         return Precede(place.ended_by, place.ends)
@@ -204,11 +215,14 @@ def told_before(proposed: Memory, known: Memory) -> bool:
 
 
 def _place(memory: Memory, about: Sequence[Memory], policy: Policy) -> Place:
-    """The place of a memory from when it begins; what is over before it is said has none."""
+    """The place of a memory from when it begins; what is over before it is said has none. What says the same, if only
+    in the words of somebody else, is not in its way.
+    """
     begin = begins(memory)
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
         return Place()
     others = [one for one in about if one.id != memory.id and one.kind is not Kind.EVENT]
+    others = [one for one in others if not same_in_meaning(one.text, memory.text)]
     others.sort(key=lambda one: (begins(one), one.id))
     before = [one for one in others if begins(one) <= begin and not one.ended_by(begin)]
     later = [one for one in others if begins(one) > begin and not one.ended_by(begins(one))]
@@ -232,16 +246,32 @@ def _away(memory: Memory, known: Known) -> datetime:
 
 
 def _waits(memory: Memory, proposed: Memory) -> bool:
-    """Whether it waits for release, and would not be trusted more for what is proposed."""
+    """Whether it waits for release, and would not be trusted more for what is proposed, or was put there by hand."""
+    if kept_apart([memory], proposed) is not None:
+        return True
     return memory.status is Status.QUARANTINED and not memory.trust.less_than(proposed.trust)
 
 
-def _reads_like_orders(orders: str | None) -> str:
-    return f"it reads like orders to a model: {orders}"
+def kept_apart(sayings: Iterable[Memory], proposed: Memory) -> Memory | None:
+    """The first of those that say the same which an operator put into quarantine, so that what is proposed waits with
+    it; none if it comes from the user or an operator.
+
+    Admission gives reasons of its own; any other is an operator's.
+    """
+    if not proposed.trust.less_than(Trust.STATED):
+        return None
+    held = (one for one in sayings if one.status is Status.QUARANTINED)
+    return next((one for one in held if one.remark and not one.remark.startswith((LESS_TRUSTED, _ORDERS))), None)
 
 
-_WAITS = "it waits for release already"
-_LESS_TRUSTED = "it contradicts a memory that is trusted more"
+def reads_like_orders(orders: str | None) -> str:
+    """What is said of words that do."""
+    return f"{_ORDERS}{orders}"
+
+
+_ORDERS = "it reads like orders to a model: "
+WAITS = "it waits for release already"
+LESS_TRUSTED = "it contradicts a memory that is trusted more"
 
 
 def observed(memory: Memory) -> datetime:

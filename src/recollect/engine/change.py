@@ -6,16 +6,30 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recollect.admission.judgement import (
+    WAITS,
+    Admit,
+    Isolate,
+    Place,
+    Precede,
+    Supersede,
+    among,
+    begins,
+    kept_apart,
+    reads_like_orders,
+)
 from recollect.admission.orders import orders_in
+from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy, salience_of
-from recollect.admission.screening import screened
-from recollect.admission.subject import subject_of
+from recollect.admission.screening import screen
+from recollect.admission.subject import me_in, subject_of
+from recollect.engine.succession import placed, rivals
 from recollect.engine.world import World, not_later
-from recollect.errors import FieldError, NotFound, show
+from recollect.errors import Conflict, FieldError, NotFound, show
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.verdict import Changed, Receipt, Refused, Unchanged, Updated
 from recollect.ports import Writing
 
@@ -69,11 +83,11 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
     now = world.now()
     not_later("at", revision.at, now)
-    found = screened(revision, world.policy.secrets)
+    found = screen(revision, world.policy.secrets)
     if isinstance(found, Refused):
         seen = visible(world, scope, id)
         return Receipt(seen.id, found, seen)
-    revision, redacted = found
+    revision, redacted = found.value, found.redacted
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
     receipt = None
@@ -93,16 +107,64 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         former = own(writing, scope, seen.id)
         revised = _revised(former, revision, now, policy)
         against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
-        if against is not None:
-            return Receipt(former.id, Refused(against), former)
+        apart = None if revised.hash == former.hash else kept_apart(writing.sayings(revised), revised)
+        if against is not None or apart is not None:
+            refused = Refused(against or WAITS, None if apart is None else apart.id)
+            return Receipt(former.id, refused, former)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
             return None
-        kept = writing.put(revised, vector)
-        return Receipt(kept.id, Updated(kept.revisions), kept)
+        in_time = revised if revision.at else _latest(writing, former, revised, world.policy)
+        return _put(writing, former, in_time, vector, world.policy, now)
 
     return written(world, scope, seen.id, change)
+
+
+def _latest(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> Memory:
+    """The memory, observed no earlier than what it speaks against: what is said now is the latest, also if the clock
+    went back.
+    """
+    since = max(map(known_since, _against(writing, former, revised, policy)), default=known_since(revised))
+    if revised.valid_from is not None or since <= known_since(revised):
+        return revised
+    return revised.changed(observed_at=since, updated_at=since)
+
+
+def _against(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> list[Memory]:
+    """What holds of its subject beside what it says now; nothing, if it says what it said before."""
+    claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM)
+    return rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
+
+
+_CLAIM = ("text", "kind", "subject", "valid_from", "valid_until")
+"""By what it is told whether a memory says something else of its subject, or of another time."""
+
+
+def _put(
+    writing: Writing, former: Memory, revised: Memory, vector: "Vector | None", policy: Policy, now: datetime
+) -> Receipt:
+    """Write what a memory says from now on, if it may be the truth about its subject; what held before does so no
+    longer, and the receipt names it.
+
+    Refused if that is trusted more. What holds since a later moment than the memory is in its way: a revision that is
+    over at once would surprise whoever makes it.
+    """
+    place, moment = Place(), max(now, known_since(revised))
+    match among(revised, _against(writing, former, revised, policy), policy):
+        case Isolate(reason, other):
+            return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
+        case Precede(newer, _) if begins(newer) <= moment:
+            held = f"the memory {show(newer.id)} of the subject {show(revised.subject)} holds since {begins(newer)}"
+            raise Conflict(f"{held}, which is later; forget it first, or say from when on this does (valid_from)")
+        case Precede(newer, ends):
+            place = Place(ends, newer)
+        case Supersede(ends):
+            place = Place(ends)
+        case Admit():
+            pass
+    kept = writing.put(placed(writing, revised, place, moment), vector)
+    return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
 
 
 def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
@@ -233,13 +295,14 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Salience
     }
     at = revision.at or now
     if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
-        said["valid_until"] = None
+        said |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})
     limits.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
     text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
     if text != former.text or said.get("title", former.title) != former.title:
-        said |= _vouching(former, revision.provenance or Provenance.MODEL_INFERENCE)
-    if text != former.text and former.subject == subject_of(former.text, former.speaker):  # which was read from it
-        said["subject"] = subject_of(text, former.speaker)
+        said |= _reworded(former, revision.provenance or Provenance.MODEL_INFERENCE)
+    read = subject_of(former.text, former.speaker, me_in(former.provenance))
+    if text != former.text and former.subject == read:
+        said["subject"] = subject_of(text, former.speaker, me_in(said.get("provenance", former.provenance)))
     if (
         former.status is Status.SUPERSEDED
         and revision.valid_until is not None
@@ -257,18 +320,25 @@ def _objection(former: Memory, revised: Memory, revision: Revision) -> str | Non
     if revised.searched_text == former.searched_text:
         return None
     orders = orders_in(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
-    return None if orders is None else f"it reads like orders to a model: {orders}"
+    return None if orders is None else reads_like_orders(orders)
 
 
-def _vouching(former: Memory, by: Provenance) -> dict[str, Any]:
-    """Through whom a new text of the memory came, and how far it is trusted: no more than the former, but for an
-    operator's.
+def vouching(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
+    """Through whom the next state of a memory came and how far it is trusted: as far as they are, and no more than
+    `upto` if it builds on what was there.
     """
-    if by is Provenance.OPERATOR:
-        return {"provenance": by, "trust": TRUST[by]}
-    least_by = min((former.provenance, by), key=lambda one: TRUST[one].level)
-    trust = least([TRUST[least_by], *([] if former.trust is Trust.VOUCHED else [former.trust])])
-    return {"provenance": least_by, "trust": trust, "remark": former.remark if trust is former.trust else None}
+    if upto is not None and upto.less_than(trust):
+        by, trust = former.provenance, upto
+    unvouched = trust.less_than(former.trust) and former.trust is Trust.VOUCHED and former.status is Status.ACTIVE
+    return {"provenance": by, "trust": trust, "remark": None if unvouched else former.remark}
+
+
+def _reworded(former: Memory, by: Provenance) -> dict[str, Any]:
+    """Who vouches for new words: an operator for their own; anybody else builds on the former ones, and that somebody
+    vouched for those is so no longer.
+    """
+    came = TRUST[former.provenance] if former.trust is Trust.VOUCHED else former.trust
+    return vouching(former, by, TRUST[by], upto=None if by is Provenance.OPERATOR else came)
 
 
 def _says_the_same(revised: Memory, former: Memory) -> bool:

@@ -8,7 +8,7 @@ from recollect.engine.change import own, written
 from recollect.engine.merge import Wording, merge
 from recollect.engine.purge import purge
 from recollect.engine.restore import release
-from recollect.engine.settle import ended
+from recollect.engine.succession import ended
 from recollect.engine.undo import undo
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show

@@ -6,15 +6,20 @@ from datetime import datetime
 from itertools import accumulate, chain
 from typing import TypeVar
 
-from recollect.admission.judgement import begins
+from recollect.admission.judgement import WAITS, begins, kept_apart, reads_like_orders
+from recollect.admission.orders import orders_in
+from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy, salience_of
-from recollect.admission.screening import screened
+from recollect.admission.screening import screen
+from recollect.admission.subject import me_in, subject_of
 from recollect.engine.change import known_since, not_its_own, own, visible
+from recollect.engine.succession import rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import limits
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
+from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Receipt, Refused
 from recollect.ports import Writing
 
@@ -40,12 +45,16 @@ class Wording:
 
 
 def merge(world: World, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
-    """Make one memory of several, which stay in the store as what it was made of."""
+    """Make one memory of several, which stay in the store as what it was made of.
+
+    Refused, so that nothing changes, if a new text or title reads like orders to a model and is trusted less than the
+    user, or if an operator put the same words into quarantine. A conflict, if another memory holds of its subject.
+    """
     names = _a_few("ids", ids)
-    found = screened(wording, world.policy.secrets)
+    found = screen(wording, world.policy.secrets)
     if isinstance(found, Refused):
         return Receipt(None, found, None)
-    wording, redacted = found
+    wording, redacted = found.value, found.redacted
     id = MemoryId(world.new_id(world.now()))
     receipt = None
     while receipt is None:
@@ -55,19 +64,23 @@ def merge(world: World, scope: Scope, ids: Iterable[str], wording: Wording) -> R
 
 def _merge(world: World, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
     """Merge the memories as they were seen; `None` if one of them changed while the text was embedded."""
-    policy = world.policy.salience
+    policy, derive = world.policy.salience, world.policy.truth.derive_subject
     seen = [_a_source(_its_own(scope, visible(world, scope, one))) for one in ids]
-    expected = merged(seen, wording, id, policy)
+    expected = merged(seen, wording, id, policy, derive=derive)
     known = any(expected.reads_like(one) for one in seen)
     vector = None if known else world.embed([expected.embedded_text], "memory")[0]
 
     def change(writing: Writing) -> Receipt | None:
         writing.adopt(world.encoder)
         sources = [_a_source(own(writing, scope, one)) for one in ids]
-        state = merged(sources, wording, id, policy)
+        state = merged(sources, wording, id, policy, derive=derive)
         same = next((one for one in sources if state.reads_like(one)), None)
         if same is None and (vector is None or not state.reads_like(expected)):
             return None
+        refused = None if same is not None else _objection(writing, state, world.policy)
+        if refused is not None:
+            return Receipt(None, refused, None)
+        _refuse_second(writing, state, world.policy)
         direction = vector if same is None else writing.direction(same.id)
         for one in sources:
             writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
@@ -77,16 +90,40 @@ def _merge(world: World, scope: Scope, ids: Sequence[str], wording: Wording, id:
     return world.store.write(change)
 
 
-def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: SaliencePolicy) -> Memory:
+def _objection(writing: Writing, state: Memory, policy: Policy) -> Refused | None:
+    """What speaks against words that none of the sources has."""
+    doubted = state.trust.less_than(Trust.STATED) and policy.quarantine.enabled
+    orders = orders_in(state.searched_text) if doubted else None
+    if orders is not None:
+        return Refused(reads_like_orders(orders))
+    apart = kept_apart(writing.sayings(state), state)
+    return None if apart is None else Refused(WAITS, apart.id)
+
+
+def _refuse_second(writing: Writing, state: Memory, policy: Policy) -> None:
+    """Of a subject one thing holds at a time: besides those that it is made of, no other may hold when it does."""
+    other = next((one for one in rivals(writing, state, policy) if one.id not in state.derived_from), None)
+    if other is not None:
+        holds = f"the memory {show(other.id)} holds of the subject {show(state.subject)}, beside what these would say"
+        raise Conflict(f"{holds}; merge it too, or forget it first")
+
+
+def merged(
+    sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: SaliencePolicy, *, derive: bool = True
+) -> Memory:
     """The memory that says what the sources said: as important as any of them, as sure and as trusted as the least.
 
-    It holds whenever one of them does. The most important of them, and of these the newest, speaks for all where
-    they differ. It is shared only if all of them were: nobody is to see more than before.
+    A new text is about what it says, or about what somebody said that all of them are about; `derive` tells whether
+    that is read from texts. It holds whenever one of them does. The most important of them, and of these the newest,
+    speaks for all where they differ. It is shared only if all of them were: nobody is to see more than before.
     """
     ranked = sorted(sources, key=_worth, reverse=True)
     lead, least_trusted = ranked[0], min(ranked, key=lambda one: one.trust.level)
     text, kind = wording.text or lead.text, wording.kind or lead.kind
     pinned = any(one.pinned for one in sources)
+    speaker = lead.speaker if wording.text is None else _common(one.speaker for one in sources)
+    topic_key = _first(one.topic_key for one in ranked)
+    read = topic_key is None and kind is not Kind.EVENT  # a topic has its own way of changing, and events only happened
     since = known_since(lead) if wording.text is None else max(known_since(one) for one in sources)
     return Memory(
         id=id,
@@ -96,9 +133,9 @@ def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Sa
         kind=kind,
         tags=_united(one.tags for one in ranked),
         session=_common(one.session for one in sources),
-        speaker=lead.speaker if wording.text is None else _common(one.speaker for one in sources),
-        topic_key=_first(one.topic_key for one in ranked),
-        subject=lead.subject if wording.text is None else _common(one.subject for one in sources),
+        speaker=speaker,
+        topic_key=topic_key,
+        subject=lead.subject if wording.text is None else _subject(sources, text, speaker, derive=derive and read),
         shared=all(one.shared for one in sources),
         pinned=pinned,
         importance=_best(max, (one.importance for one in sources)),
@@ -117,6 +154,16 @@ def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Sa
         metadata=lead.metadata,
         indexed=any(one.indexed for one in sources),
     )
+
+
+def _subject(sources: Sequence[Memory], text: str, speaker: str | None, *, derive: bool) -> str | None:
+    """What a new text is about: what it says, unless somebody said what all of the sources are about."""
+    common = _common(one.subject for one in sources)
+    read = [subject_of(one.text, one.speaker, me_in(one.provenance)) for one in sources]
+    if not derive or (common is not None and common not in read):
+        return common
+    least_trusted = min(sources, key=lambda one: one.trust.level)
+    return subject_of(text, speaker, me_in(least_trusted.provenance))
 
 
 def _a_few(field: str, ids: Iterable[str]) -> tuple[str, ...]:

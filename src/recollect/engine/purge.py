@@ -1,11 +1,14 @@
 """Purge: all that came from a source is forgotten, after somebody has seen what that is."""
 
-from recollect.engine.erase import came_from, nothing_came
+from collections.abc import Iterable
+
+from recollect.engine.erase import came_from, descent, nothing_came
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import limits
 from recollect.model.curation import Purge
-from recollect.model.memory import Status
+from recollect.model.erasure import Lineage
+from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.ports import Writing
 
@@ -13,23 +16,36 @@ from recollect.ports import Writing
 def purge(world: World, scope: Scope, source: str, expected: Purge | None) -> Purge:
     """What came from the source, directly or by lineage; forgotten, if it is what is expected."""
     limits.an_id("source", source)
-    if expected is not None:
-        _refuse_another(expected, scope, source)
+    if expected is None:
+        return _preview(world, scope, source)
+    _refuse_another(expected, scope, source)
 
     def change(writing: Writing) -> Purge:
-        found = _found(writing, scope, source)
-        if expected is not None and found.versions != expected.versions:
+        came = [writing.get(scope, id) for id in came_from(writing, scope, source)]
+        found = _found(scope, source, [one for one in came if one is not None])
+        if found.versions != expected.versions:
             raise _changed(found, expected)
         if not found.memories:
             raise nothing_came(scope, source)
-        return found if expected is None else _forgotten(writing, found)
+        return _forgotten(writing, found)
 
     return world.store.write(change)
 
 
-def _found(writing: Writing, scope: Scope, source: str) -> Purge:
-    came = [writing.get(scope, id) for id in came_from(writing, scope, source)]
-    known = [one for one in came if one is not None and one.status is not Status.FORGOTTEN]
+def _preview(world: World, scope: Scope, source: str) -> Purge:
+    """What would be forgotten, without writing anything: a store that is only read can be asked too."""
+    known = {one.id: one for one in world.store.memories(scope, below=False, statuses=list(Status))}
+    versions = [one for id in known for one in world.store.history(scope, id)]
+    lineage = [Lineage(one.id, one.source, one.derived_from) for one in versions if one.source or one.derived_from]
+    origins = [source, *(one.id for one in lineage if one.source == source)]
+    found = _found(scope, source, [known[id] for id in descent(lineage, origins) if id in known])
+    if not found.memories:
+        raise nothing_came(scope, source)
+    return found
+
+
+def _found(scope: Scope, source: str, came: Iterable[Memory]) -> Purge:
+    known = [one for one in came if one.status is not Status.FORGOTTEN]
     return Purge(scope=scope, source=source, memories=tuple(sorted(known, key=lambda one: one.id)))
 
 

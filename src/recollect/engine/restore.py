@@ -5,17 +5,20 @@ from datetime import datetime
 
 from recollect.admission.judgement import begins
 from recollect.engine.change import own, written
-from recollect.engine.settle import ended
+from recollect.engine.succession import ended, rivals, standing
 from recollect.engine.world import World
 from recollect.errors import Conflict, show
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
-from recollect.model.verdict import Changed, Receipt, Unchanged
+from recollect.model.verdict import Receipt, Unchanged
 from recollect.ports import Writing
 
 
 def restore(world: World, scope: Scope, id: str) -> Receipt:
-    """Bring the memory back: a forgotten one to where it stood before, any other to where it is recalled."""
+    """Bring the memory back: a forgotten one to where it stood before, any other to where it is recalled.
+
+    It is an operator's act, and may end what is trusted more; the receipt says what holds no longer for it.
+    """
     now = world.now()
 
     def change(writing: Writing) -> Receipt:
@@ -27,11 +30,11 @@ def restore(world: World, scope: Scope, id: str) -> Receipt:
         if former.status is Status.FORGOTTEN:
             stood = _stood(writing, former, {Status.FORGOTTEN})
             back = former.changed(status=stood.status, remark=stood.remark)
-            return _in_its_place(writing, back, now, _of_its_subject(world, writing, back))
+            return _in_its_place(writing, back, now, rivals(writing, back, world.policy))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
-            return _reinstated(writing, former, now)
+            return _reinstated(world, writing, former, now)
         back = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
-        return _in_its_place(writing, back, now, _of_its_subject(world, writing, back))
+        return _in_its_place(writing, back, now, rivals(writing, back, world.policy))
 
     return written(world, scope, id, change)
 
@@ -51,27 +54,22 @@ def release(world: World, scope: Scope, id: str) -> Receipt:
         stood = _stood(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
         free = former.changed(status=stood.status, remark=stood.remark)
         topic = None if free.topic_key is None else writing.topic(scope, free.topic_key)
-        rivals = [*_of_its_subject(world, writing, free), *([] if topic is None or topic.id == free.id else [topic])]
-        return _in_its_place(writing, free, now, rivals)
+        others = [*rivals(writing, free, world.policy), *([] if topic is None or topic.id == free.id else [topic])]
+        return _in_its_place(writing, free, now, others)
 
     return written(world, scope, id, change)
 
 
-def _in_its_place(writing: Writing, free: Memory, now: datetime, rivals: Sequence[Memory]) -> Receipt:
+def _in_its_place(writing: Writing, free: Memory, now: datetime, others: Sequence[Memory]) -> Receipt:
     """The memory among those of which one holds at a time: it ends what began before, and what began later ends it."""
     if free.status is not Status.ACTIVE:
-        return _put(writing, free)
-    known = sorted({one.id: one for one in rivals}.values(), key=lambda one: (begins(one), one.id))
-    for one in known:
-        if begins(one) <= begins(free):
-            writing.put(ended(one, free, now), None)
+        return standing(writing.put(free, None))
+    known = sorted({one.id: one for one in others}.values(), key=lambda one: (begins(one), one.id))
+    before = [one for one in known if begins(one) <= begins(free)]
+    for one in before:
+        writing.put(ended(one, free, now), None)
     later = next((one for one in known if begins(one) > begins(free)), None)
-    return _put(writing, free if later is None else ended(free, later, now))
-
-
-def _put(writing: Writing, state: Memory) -> Receipt:
-    kept = writing.put(state, None)
-    return Receipt(kept.id, Changed(kept.status.value), kept)
+    return standing(writing.put(free if later is None else ended(free, later, now), None), before)
 
 
 def _stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory:
@@ -85,22 +83,16 @@ def _stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory
     return one
 
 
-def _reinstated(writing: Writing, former: Memory, now: datetime) -> Receipt:
+def _reinstated(world: World, writing: Writing, former: Memory, now: datetime) -> Receipt:
     """A memory that another one took the place of holds again as it would have, and the other one never did."""
     until = _held_until(writing, former)
     back = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
-    for one in _replacements(writing, former):
+    named = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
+    others = [*rivals(writing, back, world.policy), *([] if named is None else [named])]
+    instead_of = {one.id: one for one in others if one.status is Status.ACTIVE}
+    for one in instead_of.values():
         writing.put(ended(one, back, now), None)
-    return _put(writing, back)
-
-
-def _replacements(writing: Writing, former: Memory) -> list[Memory]:
-    """The active memories that hold in its place: those of its subject, and the one that it names."""
-    subject, by = former.subject, former.superseded_by
-    about = [] if subject is None else writing.about(former.scope, subject, begins(former))
-    named = None if by is None else writing.get(former.scope, by)
-    found = {one.id: one for one in (*about, named) if one is not None and one.status is Status.ACTIVE}
-    return [one for id, one in found.items() if id != former.id]
+    return standing(writing.put(back, None), list(instead_of.values()))
 
 
 def _held_until(writing: Writing, former: Memory) -> datetime | None:
@@ -111,11 +103,3 @@ def _held_until(writing: Writing, former: Memory) -> datetime | None:
     if former.valid_until != replaced.valid_until:
         return former.valid_until
     return None if earlier is None else earlier[0].valid_until
-
-
-def _of_its_subject(world: World, writing: Writing, memory: Memory) -> list[Memory]:
-    """The other active memories of its subject, of which one at a time holds."""
-    if memory.subject is None or memory.kind is Kind.EVENT or not world.policy.truth.supersede:
-        return []
-    found = writing.about(memory.scope, memory.subject, begins(memory))
-    return [one for one in found if one.status is Status.ACTIVE and one.id != memory.id]

@@ -1,6 +1,6 @@
 """Settle: one draft is judged by what its scope knows in this transaction, and that is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
@@ -26,15 +26,15 @@ from recollect.admission.judgement import (
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy
-from recollect.engine.change import known_since, next_version
+from recollect.engine.change import known_since, next_version, vouching
+from recollect.engine.succession import placed, superseding
 from recollect.errors import Conflict, show
-from recollect.evidence.likeness import LONGEST
-from recollect.evidence.sameness import Same, difference
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.trust import Trust, least
 from recollect.model.usage import Use
+from recollect.model.values import amended
 from recollect.model.verdict import (
     Created,
     Outdated,
@@ -43,7 +43,6 @@ from recollect.model.verdict import (
     Receipt,
     Refused,
     Reinforced,
-    Superseded,
     Unchanged,
     Unindexed,
     Updated,
@@ -123,30 +122,70 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
         memory = memory.changed(created_at=since, observed_at=since, updated_at=since)  # what is said now is the latest
     if memory.derived_from:
         memory = memory.changed(trust=_trust(writing, memory, proposal.shared))
-    sayings = writing.sayings(memory)
-    twins = [one for one in sayings if one.hash == memory.hash]
-    alike = [one for one in sayings if one.hash != memory.hash]
-    if not policy.duplicates.enabled or memory.kind is Kind.EVENT or proposal.vector is None:
-        alike = []
-    alike = [
-        one
-        for one in alike
-        if one.kind is not Kind.EVENT and _similarity(writing.direction(one.id), proposal.vector) > threshold
-    ]
-    if memory.subject is None and memory.kind is not Kind.EVENT:  # what says the same is about the same
+    twins, alike = _saying_the_same(writing, memory, proposal, policy, threshold)
+    merged = [one for one in (*twins, *alike) if one.status is Status.CONSOLIDATED]
+    if memory.trust.less_than(Trust.STATED):  # whoever repeats it has it from there, for all we know
+        above = _shared_above(writing, memory, proposal, policy, threshold)
+        trust = least([memory.trust, *(one.trust for one in (*above, *merged))])
+        memory = memory if trust is memory.trust else memory.changed(trust=trust)
+    if draft.subject is None and memory.kind is not Kind.EVENT:  # what says the same is about the same
         same = [topic] if topic is not None else [*twins, *alike]
         subject = next((one.subject for one in same if one.subject and not one.trust.less_than(memory.trust)), None)
-        memory = memory if subject is None else memory.changed(subject=subject)
+        memory = memory if subject in (None, memory.subject) else memory.changed(subject=subject)
     about = _about(writing, memory)
     if draft.at is None and draft.valid_from is None:
         since = max((known_since(one) for one in about if one.status is Status.ACTIVE), default=memory.created_at)
         if memory.created_at < since:
             memory = memory.changed(created_at=since, observed_at=since, updated_at=since)
+    twins += _made_of(writing, merged)
     put_away = [one for one in (*twins, *alike) if one.status is not Status.ACTIVE]
     away = {one.id: _away_since(writing, one) for one in put_away}
     doubted = memory.trust.less_than(Trust.STATED)
     orders = (orders_in(memory.searched_text) or orders_in(memory.speaker or "")) if doubted else None
-    return memory, Known(topic=topic, twins=twins, alike=alike, about=about, away=away, orders=orders)
+    undated = draft.at is None
+    known = Known(topic=topic, twins=twins, alike=alike, about=about, away=away, orders=orders, undated=undated)
+    return memory, known
+
+
+def _saying_the_same(
+    writing: Writing, memory: Memory, proposal: Proposal, policy: Policy, threshold: float
+) -> tuple[list[Memory], list[Memory]]:
+    """What its scope knows that says the same, word for word, and in other words."""
+    sayings = writing.sayings(memory)
+    twins = [one for one in sayings if one.hash == memory.hash]
+    if not policy.duplicates.enabled or memory.kind is Kind.EVENT or proposal.vector is None:
+        return twins, []
+    others = [one for one in sayings if one.hash != memory.hash and one.kind is not Kind.EVENT]
+    return twins, [
+        one
+        for one in others
+        if (memory.subject is not None and one.subject == memory.subject)
+        or _similarity(writing.direction(one.id), proposal.vector) > threshold
+    ]
+
+
+def _shared_above(
+    writing: Writing, memory: Memory, proposal: Proposal, policy: Policy, threshold: float
+) -> list[Memory]:
+    """What scopes above share that says the same."""
+    found: list[Memory] = []
+    for scope in memory.scope.ancestors:
+        twins, alike = _saying_the_same(writing, amended(memory, scope=scope), proposal, policy, threshold)
+        found += [one for one in (*twins, *alike) if one.shared and one.status is Status.ACTIVE]
+    return found
+
+
+def _made_of(writing: Writing, merged: Sequence[Memory]) -> list[Memory]:
+    """What memories that were merged became in the end, and is quarantined by now."""
+    found: dict[MemoryId, Memory] = {}
+    waiting = list(merged)
+    while waiting:
+        one = waiting.pop()
+        made = None if one.superseded_by is None else writing.get(one.scope, one.superseded_by)
+        if made is not None and made.id not in found:
+            found[made.id] = made
+            waiting += [made] if made.status is Status.CONSOLIDATED else []
+    return [one for one in found.values() if one.status is Status.QUARANTINED]
 
 
 def _about(writing: Writing, memory: Memory) -> list[Memory]:
@@ -182,25 +221,25 @@ def _carried_out(
             return _admitted(writing, proposal, memory)
         case Revise(former, restated, place):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=restated)
-            state = _placed(writing, state, place, now)
+            state = placed(writing, state, place, now)
             kept = writing.put(state, proposal.vector_of(state, former))
-            return Receipt(kept.id, Updated(kept.revisions), kept)
+            return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
         case Echo(twin, reason):
             return _echoed(writing, twin, proposal.draft, memory, reason)
         case Supersede(old):
-            kept = writing.put(_placed(writing, memory, Place(old), now), proposal.vector_of(memory, None))
-            return Receipt(kept.id, _superseding(old, memory), kept)
+            kept = writing.put(placed(writing, memory, Place(old), now), proposal.vector_of(memory, None))
+            return Receipt(kept.id, superseding(old, memory), kept)
         case Precede(newer, old):
-            kept = writing.put(_placed(writing, memory, Place(old, newer), now), proposal.vector_of(memory, None))
+            kept = writing.put(placed(writing, memory, Place(old, newer), now), proposal.vector_of(memory, None))
             if kept.status is not Status.ACTIVE:
                 return Receipt(kept.id, _outdated(newer, memory), kept)
-            return Receipt(kept.id, _superseding(old, memory) if old else Created(), kept)
+            return Receipt(kept.id, superseding(old, memory) if old else Created(), kept)
         case Reactivate(former, place):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=True)
             back = state.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
             if back.topic_key is not None and writing.topic(back.scope, back.topic_key) is not None:
                 back = back.changed(topic_key=None)  # another one speaks for it by now
-            back = _placed(writing, back, place, now)
+            back = placed(writing, back, place, now)
             kept = writing.put(back, proposal.vector_of(back, former))
             if place.ended_by is not None and kept.status is not Status.ACTIVE:
                 return Receipt(kept.id, _outdated(place.ended_by, memory), kept)
@@ -218,24 +257,6 @@ def _carried_out(
             return Receipt(kept.id, Quarantined(reason, None if other is None else other.id), kept)
         case _ as unknown:
             assert_never(unknown)
-
-
-def _placed(writing: Writing, state: Memory, place: Place, now: datetime) -> Memory:
-    """The memory in its place among those of its subject, and at least as important as what it ends."""
-    for one in place.ends:
-        writing.put(ended(one, state, now), None)
-    if place.ended_by is not None:
-        state = ended(state, place.ended_by, now)
-    if not place.ends or state.status is not Status.ACTIVE:
-        return state
-    importances = [one.importance for one in (*place.ends, state) if one.importance is not None]
-    return state.changed(importance=max(importances, default=None))
-
-
-def _superseding(old: tuple[Memory, ...], memory: Memory) -> Superseded:
-    told = f"both are of the subject {memory.subject!r}"
-    found = difference(old[-1].text, memory.text) if max(len(old[-1].text), len(memory.text)) <= LONGEST else Same()
-    return Superseded(old[-1].id, told if isinstance(found, Same) else f"{told}: {found.old!r} → {found.new!r}")
 
 
 def _outdated(newer: Memory, memory: Memory) -> Outdated:
@@ -260,18 +281,6 @@ def _echoed(writing: Writing, twin: Memory, draft: Draft, memory: Memory, reason
     return Receipt(twin.id, Reinforced(twin.id, reason), twin)
 
 
-def ended(old: Memory, by: Memory, now: datetime, at: datetime | None = None) -> Memory:
-    """The memory as it stands once another one took its place, at that moment if it is said; until that begins it goes
-    on holding.
-    """
-    begin = begins(by) if at is None else at
-    until = begin if old.valid_until is None else min(old.valid_until, begin)
-    if old.valid_from is not None:
-        until = max(until, old.valid_from)
-    status = Status.SUPERSEDED if begin <= now else old.status
-    return old.changed(status=status, superseded_by=by.id, valid_until=until)
-
-
 def _next_state(
     former: Memory, proposed: Memory, kind: Kind | None, policy: SaliencePolicy, *, restated: bool
 ) -> Memory:
@@ -281,7 +290,9 @@ def _next_state(
     long as before if nothing else is said, and is trusted no more than before.
     """
     since, until = holding(former, proposed, restated=restated)
+    upto = former.trust if restated else None
     holds = restated and former.status is Status.ACTIVE and not former.ended_by(begins(proposed))
+    anew = restated and not holds and former.kind is not Kind.EVENT  # and then in the place that it was judged to have
     first, second = (former, proposed) if restated and told_before(proposed, former) else (proposed, former)
     if not restated and former.trust.less_than(proposed.trust):
         second = proposed  # what describes it was said by somebody who is trusted less
@@ -294,7 +305,7 @@ def _next_state(
         policy=policy,
         title=first.title or second.title,
         topic_key=first.topic_key or second.topic_key,
-        subject=first.subject or second.subject,
+        subject=proposed.subject if anew else first.subject or second.subject,
         tags=first.tags or second.tags,
         session=first.session or second.session,
         speaker=first.speaker or second.speaker,
@@ -308,13 +319,5 @@ def _next_state(
         derived_from=proposed.derived_from,
         metadata=first.metadata or second.metadata,
         source=proposed.source,
-        **_vouching(former, proposed, restated=restated),
+        **vouching(former, proposed.provenance, proposed.trust, upto=upto),
     )
-
-
-def _vouching(former: Memory, proposed: Memory, *, restated: bool) -> dict[str, object]:
-    """Through whom it came and how far it is trusted."""
-    if restated and former.trust.less_than(proposed.trust):
-        return {"provenance": former.provenance, "trust": former.trust}
-    remark = former.remark if proposed.trust is former.trust else None  # that somebody vouched for it is so no longer
-    return {"provenance": proposed.provenance, "trust": proposed.trust, "remark": remark}

@@ -2,23 +2,28 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
+from recollect.admission.judgement import Admit, Isolate, Place, Precede, Supersede, among, begins, observed
+from recollect.admission.policy import Policy, SecretsPolicy
 from recollect.engine import archive
+from recollect.engine.succession import is_a_truth, placed
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, StoreError, show
 from recollect.model import limits
-from recollect.model.archive import Content, Imported, Inventory, Item, Saved
+from recollect.model.archive import Content, Imported, Inventory, Item, Saved, said
 from recollect.model.encoder import Encoder
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
+from recollect.model.values import amended
 from recollect.model.wording import counted, not_come_yet
-from recollect.ports import Progress
+from recollect.ports import Progress, Writing
 
 T = TypeVar("T")
 
@@ -59,28 +64,102 @@ def _line(item: Item) -> str:
 def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
     """Take in an export, all of it or nothing; what is not whole and unchanged is refused before anything is written.
 
-    The lines are read several times, so those that can be read only once are kept in a temporary file meanwhile.
+    What a scope knows already counts as it does for what is remembered: of a subject one thing holds at a time, and
+    what speaks against something that is trusted more is quarantined. A store that never took in anything has it
+    exactly as it was. The lines are read several times, so those that can be read only once are kept in a temporary
+    file meanwhile.
     """
     if isinstance(lines, str):
         raise InvalidInput("give the lines of the export, as a file gives them, not one text")
     now = world.now()
     with ExitStack() as stack:
         again = stack.enter_context(_again(lines))
-        inventory, sum = _checked(again(), now)
+        known: set[MemoryId] = set()
+        reworded: set[MemoryId] = set()
+        bare = world.store.encoder() is None  # nothing is known yet
 
-        def items() -> Iterator[Item]:
-            """All of it once more, and the same."""
-            return _items(again(), now, sum)
+        def note(item: Item) -> None:
+            if isinstance(item, Saved) and any(one.vector is None for one in item.contents):
+                reworded.add(item.present.id)
+            if not bare:
+                _note_known(world, item, known)
 
+        inventory, sum = _checked(again(), now, note, world.policy.secrets)
         encoder = world.encoder
         foreign = inventory.encoder is not None and inventory.encoder != encoder
-        vectors = stack.enter_context(_embedded(world, items())) if foreign else None
+
+        def items() -> Iterator[Item]:
+            """All of it once more, and the same, but for what is known, and for vectors of another model."""
+            screened = archive.screened(_items(again(), now, sum), world.policy.secrets)
+            new = (one for one in screened if isinstance(one, Trace) or one.present.id not in known)
+            return map(_without_vectors, new) if foreign else new
+
+        vectors = stack.enter_context(_embedded(world, items())) if foreign or reworded else None
 
         taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
         told = _telling(taken, inventory.memories + inventory.contexts, progress)
         adopted = None if inventory.encoder is None else encoder
-        imported = world.store.write(lambda writing: writing.load(told, adopted))
-    return replace(imported, re_embedded=inventory.encoder if foreign else None)
+        imported = world.store.write(lambda writing: _taken_in(writing, told, adopted, world.policy, now))
+    skipped = imported.skipped + len(known)
+    return replace(imported, skipped=skipped, re_embedded=inventory.encoder if foreign else None)
+
+
+def _note_known(world: World, item: Item, known: set[MemoryId]) -> None:
+    """Take note of a memory that is here as the archive has it, and only came to stand elsewhere since: it is known."""
+    if isinstance(item, Trace):
+        return
+    here = said(world.store.history(item.present.scope, item.present.id))
+    there = said([memory for memory, _ in item.versions])
+    since = here[len(there) :]
+    if since and here[: len(there)] == there and all(_stands_elsewhere(one, there[-1]) for one in since):
+        known.add(item.present.id)
+
+
+def _stands_elsewhere(memory: Memory, former: Memory) -> bool:
+    """Whether it says what the former does, and only its standing is another."""
+    return amended(memory, **{name: getattr(former, name) for name in _STANDING}) == former
+
+
+_STANDING = ("status", "superseded_by", "valid_until", "remark", "importance")
+"""What may become of a memory for the sake of others."""
+
+
+def _taken_in(
+    writing: Writing, items: Iterable[Item], encoder: Encoder | None, policy: Policy, now: datetime
+) -> Imported:
+    """Load the items; then each that is new has its place among what the scope knew of its subject."""
+    new: dict[MemoryId, Memory] = {}
+    imported = writing.load(_noting_truths(writing, items, new, policy), encoder)
+    for one in sorted(new.values(), key=lambda one: (begins(one), one.id)):
+        _place(writing, one, new, policy, max(now, observed(one)))
+    return imported
+
+
+def _noting_truths(
+    writing: Writing, items: Iterable[Item], new: dict[MemoryId, Memory], policy: Policy
+) -> Iterator[Item]:
+    """The same, and note is taken of those that are not here yet and hold of a subject."""
+    for item in items:
+        if isinstance(item, Saved):
+            present = item.present
+            truth = present.status is Status.ACTIVE and is_a_truth(present, policy)
+            if truth and writing.get(present.scope, present.id) is None:
+                new[present.id] = present
+        yield item
+
+
+def _place(writing: Writing, memory: Memory, new: Container[MemoryId], policy: Policy, now: datetime) -> None:
+    """Judge a memory that came in by what its scope knew before of its subject."""
+    found = writing.about(memory.scope, memory.subject or "", begins(memory))
+    match among(memory, [one for one in found if one.id not in new], policy):
+        case Isolate(reason, _):
+            writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
+        case Supersede(old):
+            writing.put(placed(writing, memory, Place(old), now), None)
+        case Precede(newer, old):
+            writing.put(placed(writing, memory, Place(old, newer), now), None)
+        case Admit():
+            pass
 
 
 def check(lines: Iterable[str], now: datetime) -> Inventory:
@@ -88,11 +167,17 @@ def check(lines: Iterable[str], now: datetime) -> Inventory:
     return _checked(lines, now)[0]
 
 
-def _checked(lines: Iterable[str], now: datetime) -> tuple[Inventory, str]:
-    """What an export says it has, and the sum of its lines."""
+def _checked(
+    lines: Iterable[str],
+    now: datetime,
+    note: Callable[[Item], object] | None = None,
+    secrets: SecretsPolicy | None = None,
+) -> tuple[Inventory, str]:
+    """What an export says it has, and the sum of its lines; `note` is told of each item, screened by the policy."""
     reading = _Reading(lines, now)
-    for _ in reading.items():
-        pass
+    for item in reading.items() if secrets is None else archive.screened(reading.items(), secrets):
+        if note is not None:
+            note(item)
     return reading.inventory, reading.sum
 
 
@@ -108,7 +193,7 @@ class _Reading:
     """The lines of an export, read once: what it says it has, then each item, and in the end whether that was all."""
 
     def __init__(self, lines: Iterable[str], now: datetime) -> None:
-        self._numbered = enumerate((line.rstrip("\r\n") for line in _texts(lines)), start=1)
+        self._numbered = enumerate((line.rstrip("\r\n") for line in texts(lines)), start=1)
         _, first = next(self._numbered, (1, ""))
         self.inventory = archive.read_header(first)
         self._sum = hashlib.sha256(f"{first}\n".encode())
@@ -149,7 +234,7 @@ def _bounded(lines: Iterable[T]) -> Iterator[T]:
         yield line
 
 
-def _texts(lines: Iterable[str]) -> Iterator[str]:
+def texts(lines: Iterable[str]) -> Iterator[str]:
     """The lines, as texts of a length that can be."""
     read = getattr(lines, "readline", None)
     for number, line in enumerate(_bounded(lines) if read is None else read_lines(read), start=1):
@@ -230,10 +315,10 @@ def _telling(items: Iterable[T], total: int, progress: Progress) -> Iterator[T]:
 def _again(lines: Iterable[str]) -> Iterator[Lines]:
     """The lines, to be read as often as needed."""
     if iter(lines) is not lines:
-        yield lambda: _texts(lines)
+        yield lambda: texts(lines)
         return
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as file:
-        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in _texts(lines))
+        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in texts(lines))
         yield lambda: _rewound(file)
 
 
@@ -242,10 +327,23 @@ def _rewound(file: IO[str]) -> Iterator[str]:
     return iter(file.readline, "")
 
 
+def _without_vectors(item: Item) -> Item:
+    """The item without the vectors of another model."""
+    if isinstance(item, Trace):
+        return item
+    return replace(item, contents=tuple(replace(one, vector=None) for one in item.contents))
+
+
 @contextmanager
 def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
-    """The vectors that this world's model gives to all contents, in their order, one behind the other."""
-    texts = (text for item in items if isinstance(item, Saved) for text in item.embedded_texts)
+    """The vectors that this world's model gives to contents without one, in their order, one behind the other."""
+    texts = (
+        text
+        for item in items
+        if isinstance(item, Saved)
+        for text, content in zip(item.embedded_texts, item.contents, strict=True)
+        if content.vector is None
+    )
     with tempfile.TemporaryFile() as file:
         while batch := list(islice(texts, BATCH)):
             file.write(world.embed(batch, "memory").astype("<f4").tobytes())
@@ -254,10 +352,11 @@ def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
 
 
 def _with_vectors(items: Iterable[Item], vectors: IO[bytes], encoder: Encoder) -> Iterator[Item]:
-    """The items with these vectors in place of their own."""
+    """The items with these vectors where they have none."""
 
     def vector(content: Content) -> Content:
-        return replace(content, vector=vectors.read(4 * encoder.dimensions))
+        lacking = content.vector is None
+        return replace(content, vector=vectors.read(4 * encoder.dimensions)) if lacking else content
 
     for item in items:
         yield replace(item, contents=tuple(map(vector, item.contents))) if isinstance(item, Saved) else item

@@ -1,13 +1,20 @@
 """Undo: what a run wrote stands again as it did before."""
 
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.admission.judgement import begins
+from recollect.admission.policy import Policy
+from recollect.engine.erase import descent
+from recollect.engine.succession import is_a_truth, overlapping, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, NotFound, show
 from recollect.model import limits
 from recollect.model.curation import Undone
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
+from recollect.model.trust import Provenance, Trust, least
 from recollect.model.values import amended
 from recollect.ports import Writing
 
@@ -19,7 +26,12 @@ UNDONE = "undone"
 
 
 def undo(world: World, scope: Scope, run: int) -> Undone:
-    """Every memory of the scope that the run wrote gets its former version back, as a new one; all of them, or none."""
+    """Every memory of the scope that the run wrote gets its former version back, as a new one; all of them, or none.
+
+    Refused if one of them has changed since, or if another one holds of its subject or topic by now. What was made of
+    a memory while it was trusted more, as one that somebody vouched for, is trusted no more than that one again; what
+    scopes below made of it stays theirs to judge.
+    """
     limits.a_count("run", run)
 
     def change(writing: Writing) -> Undone:
@@ -27,26 +39,91 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
         if not states:
             nothing = f"run {run} changed no memory of {scope}"
             raise NotFound(f"{nothing}, or none that was not erased since; what is erased never comes back")
+        for one in states:
+            _refuse_second(writing, one, states, world.policy)
+        fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # those that are put away go first: they may say what one of the others is to say again
-        states.sort(key=lambda one: (one[0].status is Status.ACTIVE, one[0].id))
-        memories = [writing.put(state, vector) for state, vector in states]
+        states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
+        memories = [writing.put(one.memory, one.vector) for one in states]
+        memories += _fell_with(writing, scope, fallen, {one.id for one in memories}) if fallen else []
         in_order = tuple(sorted(memories, key=lambda one: one.id))
         return Undone(scope=scope, undone=run, memories=in_order, run=writing.commit)
 
     return world.store.write(change)
 
 
-def _former(writing: Writing, scope: Scope, id: MemoryId, run: int) -> "tuple[Memory, Vector | None]":
-    """The memory as it is to stand, and its direction where it is another than now."""
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A memory as it is to stand, its direction where that is another than now, and as it stands."""
+
+    memory: Memory
+    vector: "Vector | None"
+    present: Memory
+
+
+def _former(writing: Writing, scope: Scope, id: MemoryId, run: int) -> _State:
     present, after = writing.get(scope, id), writing.before(scope, id, run + 1)
     if present is None or after is None or not _is_still(present, after[0]):
         remedy = "undo first what was done to it later, or change it by hand"
         raise Conflict(f"the memory {show(id)} has changed since run {run}; {remedy}")
     found = writing.before(scope, id, run)
     if found is None:
-        return present.changed(status=Status.FORGOTTEN, remark=UNDONE), None
+        return _State(present.changed(status=Status.FORGOTTEN, remark=UNDONE), None, present)
     memory, vector = found
-    return memory, None if memory.reads_like(present) and _same(vector, writing.direction(id)) else vector
+    kept = memory.reads_like(present) and _same(vector, writing.direction(id))
+    return _State(memory, None if kept else vector, present)
+
+
+def _refuse_second(writing: Writing, state: _State, states: Sequence[_State], policy: Policy) -> None:
+    """Of a subject one thing holds at a time: what would hold again must not do so beside another one."""
+    memory = state.memory
+    if memory.status is not Status.ACTIVE or not is_a_truth(memory, policy) or _holds_so(memory, state.present):
+        return
+    undone = {one.memory.id: one.memory for one in states}
+    here = [one for one in rivals(writing, memory, policy) if one.id not in undone]
+    there = overlapping(memory, (one for one in undone.values() if one.subject == memory.subject))
+    other = next(iter([*here, *there]), None)
+    if other is not None:
+        holds = f"the memory {show(other.id)} holds of the subject {show(memory.subject)} by now"
+        raise Conflict(f"{holds}, so that {show(memory.id)} cannot come back beside it; forget one of the two first")
+
+
+def _holds_so(memory: Memory, present: Memory) -> bool:
+    """Whether it is the truth about its subject already, for the same time."""
+    names = ("status", "subject", "kind", "valid_until")
+    same = all(getattr(memory, name) == getattr(present, name) for name in names)
+    return same and begins(memory) == begins(present)
+
+
+def _fell_with(writing: Writing, scope: Scope, fallen: dict[MemoryId, Trust], states: Set[MemoryId]) -> list[Memory]:
+    """What was made of memories that are trusted less again, trusted no more than these; whatever an operator vouched
+    for by itself, or wrote anew, stays as it is.
+    """
+    trusts = dict(fallen)
+    known = [writing.get(scope, id) for id in descent(writing.lineage(scope), fallen) if id not in states]
+    waiting = [one for one in known if one is not None and not _raised(writing, one)]
+    written: dict[MemoryId, Memory] = {}
+    fell = True
+    while fell:
+        fell = False
+        for one in waiting:
+            origins = [trusts[MemoryId(id)] for id in one.derived_from if id in trusts]
+            trust = least([trusts.get(one.id, one.trust), *origins])
+            if trust.less_than(trusts.get(one.id, one.trust)):
+                trusts[one.id], fell = trust, True
+                written[one.id] = one.changed(trust=trust)
+    return [writing.put(one, None) for one in written.values()]
+
+
+def _raised(writing: Writing, memory: Memory) -> bool:
+    """Whether it is vouched for since later than it is there."""
+    one = memory
+    while one.trust is Trust.VOUCHED:
+        earlier = writing.before(one.scope, one.id, one.commit or 0)
+        if earlier is None:
+            return one.provenance is not Provenance.OPERATOR
+        one, _ = earlier
+    return one is not memory
 
 
 def _is_still(present: Memory, after: Memory) -> bool:

@@ -14,9 +14,12 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """It is a new revision of a memory: the one of its topic, or the one that was revised."""
+    """It is a new revision of a memory: the one of its topic, or the one that was revised; in place of another one of
+    its subject, if one held.
+    """
 
     revision: int
+    instead_of: MemoryId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Its standing changed, not its text: forgotten, restored, pinned or unpinned."""
+    """Its standing changed, not its text: forgotten, restored in place of another if one held, pinned or unpinned."""
 
     to: str
+    instead_of: MemoryId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ class Receipt:
         match self.verdict:
             case Reinforced(twin, _) | Unindexed(twin, _):
                 return twin
-            case Superseded(old, _) | Reactivated(_, old):
+            case Superseded(old, _) | Reactivated(_, old) | Updated(_, old) | Changed(_, old):
                 return old
             case Outdated(newer, _):
                 return newer
