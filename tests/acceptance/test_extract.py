@@ -80,6 +80,115 @@ def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recoll
     assert later.receipts[0].id == id
 
 
+@pytest.mark.parametrize("days", [0, 1, 31, 400])
+def test_a_turn_without_a_date_never_brings_back_what_was_forgotten(
+    days: int, memory: recollect.Engine, clock: Clock
+) -> None:
+    id = memory.extract([ALLERGIC], scope=ANA).receipts[0].id
+    clock.move(timedelta(hours=1))
+    memory.forget(id, scope=ANA)
+    clock.move(timedelta(days=days, seconds=1))
+    (receipt,) = memory.extract([ALLERGIC], scope=ANA).receipts
+    assert isinstance(receipt.verdict, recollect.Refused)
+    assert receipt.reason.startswith("it was forgotten on 2026-03-03T13:00:00")
+    assert (receipt.other, receipt.memory.status) == (id, Status.FORGOTTEN)
+    assert known(memory) == [(ALLERGIC, "forgotten")]
+
+
+def test_nor_does_a_longer_turn_with_the_same_words_or_one_that_only_echoed_it(
+    memory: recollect.Engine, clock: Clock
+) -> None:
+    elsewhere = {"text": ALLERGIC, "session": "s2"}
+    id = memory.extract([ALLERGIC], scope=ANA).receipts[0].id
+    clock.move(timedelta(hours=1))
+    assert isinstance(memory.extract([elsewhere], scope=ANA).receipts[0].verdict, recollect.Reinforced)
+    memory.forget(id, scope=ANA)
+    clock.move(timedelta(days=40))
+    memory.extract([GARDEN], scope=ANA)  # which lets go of keys that are too old
+    for turn in (f"{ALLERGIC} Thanks!", elsewhere):
+        assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.Refused)
+    assert known(memory) == [(ALLERGIC, "forgotten"), (GARDEN, "active")]
+
+
+@pytest.mark.parametrize("anew", [{"session": "s2"}, {"at": NOON + timedelta(days=3)}])
+def test_said_again_in_another_session_or_with_a_date_it_comes_back(
+    anew: dict[str, object], memory: recollect.Engine, clock: Clock
+) -> None:
+    id = memory.extract([{"text": ALLERGIC, "session": "s1"}], scope=ANA).receipts[0].id
+    clock.move(timedelta(days=1))
+    memory.forget(id, scope=ANA)
+    clock.move(timedelta(days=1))
+    turn = {"text": ALLERGIC, "session": "s1", **anew}
+    (receipt,) = memory.extract([turn], scope=ANA).receipts
+    assert (receipt.verdict, receipt.id) == (recollect.Reactivated("forgotten"), id)
+    clock.move(timedelta(days=1))
+    memory.forget(id, scope=ANA)
+    assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.Refused)
+
+
+@pytest.mark.parametrize("first", [None, NOON])
+def test_said_again_later_in_a_conversation_that_went_on_it_comes_back(
+    first: datetime | None, memory: recollect.Engine, clock: Clock
+) -> None:
+    talk: list[dict[str, object]] = [{"text": ALLERGIC, "at": first}]
+    id = memory.extract(talk, scope=ANA).receipts[0].id
+    clock.move(timedelta(days=1))
+    memory.forget(id, scope=ANA)
+    clock.move(timedelta(days=1))
+    for later in (f"Who said: {ALLERGIC}", f'Bo said "{ALLERGIC}"'):
+        talk.append({"text": later, "at": clock()})
+        assert isinstance(memory.extract(talk, scope=ANA).receipts[0].verdict, recollect.Refused)
+    talk.append({"text": f"As I said! {ALLERGIC}", "at": clock()})
+    (receipt,) = memory.extract(talk, scope=ANA).receipts
+    assert (receipt.verdict, receipt.id) == (recollect.Reactivated("forgotten"), id)
+    before = list(memory.export())
+    assert memory.extract(talk, scope=ANA).receipts[0].verdict == recollect.Unchanged()
+    assert list(memory.export()) == before
+
+
+def test_turns_without_a_date_again_change_nothing_however_much_later(memory: recollect.Engine, clock: Clock) -> None:
+    turns = ["I live in Rome.", GARDEN, "I live in Oslo."]
+    memory.remember(GARDEN, scope=ANA, provenance="direct_user")
+    clock.move(timedelta(days=1))
+    memory.extract(turns, scope=ANA)
+    before = list(memory.export())
+    clock.move(timedelta(days=40))
+    again = memory.extract(turns, scope=ANA)
+    assert not {type(one.verdict) for one in again.receipts} - {recollect.Unchanged, recollect.Refused}
+    assert list(memory.export()) == before
+
+
+def test_what_an_operator_merged_is_not_made_again(memory: recollect.Engine, clock: Clock) -> None:
+    one, other = (receipt.id for receipt in memory.extract(TALK, scope=ANA).receipts)
+    clock.move(timedelta(hours=1))
+    memory.curator.merge([one, other], "Ana wants a garden and no peanuts", scope=ANA)
+    before = list(memory.export())
+    again = memory.extract(TALK, scope=ANA)
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert list(memory.export()) == before
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_what_was_revised_since_is_not_made_again(dated: bool, memory: recollect.Engine, clock: Clock) -> None:
+    talk = TALK if dated else [ALLERGIC, GARDEN]
+    first, _ = memory.extract(talk, scope=ANA).receipts
+    clock.move(timedelta(hours=1))
+    memory.revise(first.id, "Ana has an EpiPen for her peanut allergy", scope=ANA)
+    before = list(memory.export())
+    clock.move(timedelta(days=40))
+    again = memory.extract(talk, scope=ANA)
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert list(memory.export()) == before
+    clock.move(timedelta(days=1))
+    said = {"content": ALLERGIC, "name": "Ana", "at": clock.now}
+    assert memory.extract([said], scope=ANA).receipts[0].verdict == recollect.Created()
+
+
+def test_what_was_extracted_can_be_read_at_a_glance(memory: recollect.Engine) -> None:
+    assert repr(memory.extract([ALLERGIC, "Hello!"], scope=ANA)) == f"<Extracted 1 memory: Created {ALLERGIC!r}>"
+    assert repr(memory.extract(["Hello!"], scope=ANA)) == "<Extracted 0 memories: nothing>"
+
+
 def test_a_turn_that_is_kept_passes_its_trust_on(memory: recollect.Engine) -> None:
     turn = memory.remember(ALLERGIC, scope=ANA, kind="event", provenance="tool_external", speaker="Ana", at=NOON)
     (receipt,) = memory.extract([{"text": GARDEN, "id": turn.id, "at": NOON}], scope=ANA).receipts
@@ -174,3 +283,56 @@ def test_an_import_of_conversations_extracts_too_if_asked(shell: Shell, tmp_path
     assert extract["memory"]["derived_from"] == [event["id"]]
     other = shell("import", str(file), "--format", "mem0", "--scope", ANA, "--extract", code=2)
     assert "--extract goes with --format chat" in other.stderr
+
+
+def test_a_dry_run_shows_what_would_be_remembered_and_makes_no_store(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": f"Hi! {GARDEN}", "timestamp": "2026-03-02T12:00:00Z"}))
+    told = shell("extract", str(file), "--scope", ANA, "--dry-run").stdout
+    assert told.splitlines() == [
+        f"preference  {GARDEN}",
+        f"  rests on: {GARDEN}",
+        "1 session: 1 memory would be proposed; nothing was written",
+    ]
+    foreseen = shell.json("extract", str(file), "--scope", ANA, "--dry-run")
+    assert (foreseen["dry_run"], foreseen["sessions"]) == (True, 1)
+    assert [(one["kind"], one["text"], one["quote"]) for one in foreseen["extracts"]] == [
+        ("preference", GARDEN, GARDEN)
+    ]
+    assert not shell.store.exists()
+
+
+def test_a_dry_run_leaves_a_store_as_it_is(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": GARDEN}))
+    shell("remember", ALLERGIC, "--scope", ANA)
+    before = shell("export").stdout
+    shell("extract", str(file), "--scope", ANA, "--dry-run")
+    assert shell("export").stdout == before
+
+
+@pytest.mark.parametrize(
+    ("second", "told"), [("oops", "line 2: this is no JSON"), ("7", "line 2: 7 is no JSON object")]
+)
+def test_a_line_that_is_no_turn_is_named_with_what_was_expected(
+    second: str, told: str, shell: Shell, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(f"{json.dumps({'content': GARDEN, 'role': 'user'})}\n{second}\n")
+    said = shell("extract", str(file), "--scope", ANA, code=2).stderr
+    assert told in said
+    assert 'a line is a turn, such as {"role": "user", "content": "I prefer tea."' in said
+    assert "nothing was extracted, and --skip-bad leaves such lines out" in said
+    assert not shell.store.exists()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_words_that_are_repeated_are_still_of_who_says_them(stored: bool, shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    turns = [{"role": "tool", "name": "web", "content": GARDEN, "session": session} for session in "ab"]
+    file.write_text("\n".join(map(json.dumps, turns)))
+    if stored:
+        taken = shell.json("import", str(file), "--format", "chat", "--scope", ANA, "--extract")["extracted"]
+    else:
+        taken = shell.json("extract", str(file), "--scope", ANA)
+    assert (taken["sessions"], taken["extracts"]) == (2, [])

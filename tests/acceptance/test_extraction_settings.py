@@ -1,6 +1,7 @@
 """Who extracts, how many, and how a model is asked, is what the settings say."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import recollect
 from recollect import Provenance
 from recollect.config import ExtractionSettings
 from tests.integration.providers.chat_server import TEA, proposing
-from tests.integration.providers.server import Server, saying, serving
+from tests.integration.providers.server import Handler, Request, Server, saying, serving
 
 from .shell import Shell
 
@@ -68,3 +69,68 @@ def test_so_many_are_extracted_as_the_settings_say(tmp_path: Path) -> None:
 def test_one_price_without_the_other_is_refused() -> None:
     with pytest.raises(recollect.FieldError, match="price_completion"):
         ExtractionSettings(price_prompt=1.0, address="http://127.0.0.1", model="m").endpoint()
+
+
+@pytest.mark.parametrize(("given", "lacking"), [("price_prompt", "completion"), ("price_completion", "prompt")])
+def test_a_store_is_not_opened_with_half_a_price(given: str, lacking: str, tmp_path: Path) -> None:
+    settings = {"extraction": {"extractor": "llm", "address": "http://127.0.0.1", "model": "m", given: 1.0}}
+    with pytest.raises(recollect.FieldError, match=f"price_{lacking}"):
+        recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_a_busy_server_is_asked_as_often_as_the_settings_say(attempts: int, tmp_path: Path) -> None:
+    with (
+        serving(saying(b"", 503, Retry_After="0")) as server,
+        recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, attempts=attempts)) as memory,
+    ):
+        with pytest.raises(recollect.ProviderBusy):
+            memory.extract(TALK, scope=ANA)
+        assert len(server.asked) == attempts
+
+
+def answering_late(handler: Handler, request: Request) -> None:
+    """Answer after some seconds, or when the test is over; nobody may be listening any more."""
+    handler.told.over.wait(5)
+    with suppress(OSError):
+        proposing(TEA)(handler, request)
+
+
+def test_a_slow_server_is_waited_for_as_long_as_the_settings_say(tmp_path: Path) -> None:
+    patience = {"attempts": 1, "timeout": 0.05}
+    with (
+        serving(answering_late) as server,
+        recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, **patience)) as memory,
+        pytest.raises(recollect.ProviderBusy, match="timed out"),
+    ):
+        memory.extract(TALK, scope=ANA)
+
+
+def test_the_rubric_and_the_confidences_of_the_settings_reach_the_model_and_its_memories(tmp_path: Path) -> None:
+    policies = {"importance": {"preference": 0.33}, "confidence": {"stated": 0.44}}
+    with (
+        serving(proposing(TEA)) as server,
+        recollect.open(tmp_path / "a.db", embedder="hashing", settings={**asked(server), **policies}) as memory,
+    ):
+        (receipt,) = memory.extract(TALK, scope=ANA).receipts
+    assert "0.33 preference or habit" in server.asked[0].body["messages"][0]["content"]
+    assert receipt.memory.confidence == 0.44
+
+
+def test_the_command_asks_with_the_key_of_the_environment_and_prints_the_cost(shell: Shell, tmp_path: Path) -> None:
+    chat, configured = tmp_path / "chat.jsonl", tmp_path / "recollect.toml"
+    turn = {"content": TALK[0]["text"], "name": "Anna", "timestamp": "2026-01-01T00:00:00Z"}
+    chat.write_text(json.dumps(turn))
+    with serving(proposing(TEA, {**TEA, "quote": "never said"})) as server:
+        configured.write_text(
+            f'[extraction]\nextractor = "llm"\naddress = "{server.url}"\nmodel = "tiny"\nmost = 3\n'
+            "price_prompt = 2.0\nprice_completion = 10.0\n"
+        )
+        named = ("--config", str(configured), "extract", str(chat), "--scope", ANA)
+        dry = shell(*named, "--dry-run", RECOLLECT_EXTRACTION_KEY="k-2").stdout
+        told = shell(*named, RECOLLECT_EXTRACTION_KEY="k-2").stdout
+    assert {one.headers["Authorization"] for one in server.asked} == {"Bearer k-2"}
+    assert "at most 3 memories" in server.asked[0].body["messages"][0]["content"]
+    assert "the model was asked all the same: 1 call, cost 0.004" in dry
+    assert "not taken: Anna prefers green tea. (its quote does not occur in the conversation)" in told
+    assert told.splitlines()[-1] == "1 session: 1 created (1 call, 1000 and 200 tokens, cost 0.004)"

@@ -17,12 +17,10 @@ from recollect.admission.policy import (
 from recollect.admission.salience import SaliencePolicy
 from recollect.errors import FieldError, remedy, show
 from recollect.model import limits
+from recollect.model.extraction import MOST_EXTRACTED
 
 LONGEST_WAIT = 86_400.0
 """How many seconds anything is waited for at most: a day."""
-
-MOST_EXTRACTED = 10
-"""How many memories one extraction makes at most."""
 
 MOST_ATTEMPTS = 100
 

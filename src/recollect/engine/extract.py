@@ -6,20 +6,20 @@ from datetime import datetime
 from typing import Any
 
 from recollect.admission.screening import clean
+from recollect.engine.heard import heard_before
 from recollect.engine.remember import remember_all
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, remedy, show, spelled
+from recollect.extraction.carried import carried
 from recollect.model import limits
-from recollect.model.conversation import Extract, Role, Said
+from recollect.model.conversation import Role, Said
 from recollect.model.draft import Draft
-from recollect.model.extraction import Extraction
+from recollect.model.extraction import MOST_EXTRACTED, Extract, Extraction, Rejected
 from recollect.model.memory import MemoryId, named
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance
-from recollect.model.verdict import Receipt
-
-MOST = 10
-"""How many memories one call extracts at most."""
+from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.verdict import Receipt, Refused
+from recollect.model.wording import counted, shortened
 
 _PROVENANCE: Mapping[Role, Provenance] = {
     Role.USER: Provenance.DIRECT_USER,
@@ -39,6 +39,14 @@ class Extracted:
     receipts: tuple[Receipt, ...]
     extraction: Extraction
 
+    def __repr__(self) -> str:
+        became = "; ".join(f"{type(one.verdict).__name__} {shortened(said.text, 60)!r}" for one, said in self._each())
+        rejected = f", {len(self.extraction.rejected)} not taken" if self.extraction.rejected else ""
+        return f"<Extracted {counted(len(self.receipts), 'memory', 'memories')}{rejected}: {became or 'nothing'}>"
+
+    def _each(self) -> Iterable[tuple[Receipt, Extract]]:
+        return zip(self.receipts, self.extraction.extracts, strict=True)
+
 
 def read_turns(turns: Iterable[Said | str | Mapping[str, Any]]) -> tuple[Said, ...]:
     """The turns of a conversation: texts of a user, or mappings with text or content, role, speaker, at and session."""
@@ -52,26 +60,59 @@ def extract(
 ) -> Extracted:
     """Understand what is worth remembering in a conversation, and remember it.
 
-    The same conversation again changes nothing: what is told again of the same moment is the same saying. What came
-    through somebody who is trusted less than who speaks in it is trusted no more than that.
+    The same conversation again changes nothing: what is told again of the same moment is the same saying, and a turn
+    without a date brings nothing back. What came through somebody who is trusted less than who speaks in it is trusted
+    no more than that, and what a model worded no more than the least of what it read.
     """
     now = world.now()
     most = world.most_extracted if most is None else most
-    if not 1 <= limits.a_count("most", most) <= MOST:
-        raise FieldError(f"{most} memories from one call; give at most {MOST}", field="most")
+    if not 1 <= limits.a_count("most", most) <= MOST_EXTRACTED:
+        raise FieldError(f"{most} memories from one call; give at most {MOST_EXTRACTED}", field="most")
     for turn in turns:
         not_later("at", turn.at, now)
     heard = [_screened(turn, world) for turn in turns]
 
-    extraction = world.extractor.extract(heard, most=most) if heard else Extraction()
-    through = [
-        _came_through(heard[one.turn], provenance, verbatim=world.extractor.verbatim) for one in extraction.extracts
-    ]
-    drafts = [
-        _once(_draft(one, heard[one.turn], scope, by)) for one, by in zip(extraction.extracts, through, strict=True)
-    ]
+    extraction = _understood(world, heard, most)
+    origins = _origins(world, heard, scope)
 
-    return Extracted(tuple(remember_all(world, drafts)), extraction)
+    def drafted(one: Extract) -> Draft:
+        lineage = _lineage(one, origins, provenance, verbatim=world.extractor.verbatim)
+        return _once(_draft(one, heard[one.turn], scope, lineage))
+
+    receipts = _remembered(world, [drafted(one) for one in extraction.extracts])
+    for place, one in enumerate(extraction.extracts):
+        again = _said_again(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
+        if again is not None:
+            (receipts[place],) = _remembered(world, [drafted(again)])
+    return Extracted(tuple(receipts), extraction)
+
+
+def _remembered(world: World, drafts: Sequence[Draft]) -> list[Receipt]:
+    """What became of each; what was heard before is answered, and all the others are remembered, or none."""
+    answers = heard_before(world, drafts)
+    new = iter(remember_all(world, [one for one, answer in zip(drafts, answers, strict=True) if answer is None]))
+    return [next(new) if answer is None else answer for answer in answers]
+
+
+def _said_again(world: World, extract: Extract, heard: Sequence[Said]) -> Extract | None:
+    """The same from the latest turn with a date in which its speaker says it once more, if somebody who needs no model
+    can tell: what was put away in between is back.
+    """
+    own = heard[extract.turn]
+    for place in range(len(heard) - 1, extract.turn, -1) if world.extractor.verbatim else ():
+        turn = heard[place]
+        if turn.at is not None and (turn.role, turn.speaker) == (own.role, own.speaker) and extract.quote in turn.text:
+            found = world.extractor.extract([turn], most=MOST_EXTRACTED).extracts
+            if any(one.text == extract.text for one in found):
+                return replace(extract, turn=place)
+    return None
+
+
+def _understood(world: World, heard: Sequence[Said], most: int) -> Extraction:
+    """What the extractor makes of the turns; of what was not taken, only what may be shown."""
+    found = world.extractor.extract(heard, most=most) if heard else Extraction()
+    shown = (Rejected(clean(one.text, world.policy.secrets), one.reason) for one in found.rejected)
+    return replace(found, rejected=tuple(shown))
 
 
 def _screened(turn: Said, world: World) -> Said:
@@ -88,33 +129,70 @@ def _screened(turn: Said, world: World) -> Said:
     )
 
 
-def _came_through(turn: Said, given: Provenance | None, *, verbatim: bool) -> Provenance:
-    """Through whom it came that is trusted least: who said it, the model that put it in words, and who brought it."""
-    by = [_PROVENANCE[turn.role], *([] if verbatim else [Provenance.MODEL_INFERENCE]), *([given] if given else [])]
-    return min(by, key=lambda one: TRUST[one].level)
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """A turn, and how far it is trusted by who said it and by the memory that keeps it."""
+
+    turn: Said
+    trust: Trust
 
 
-def _draft(extract: Extract, turn: Said, scope: Scope, provenance: Provenance) -> Draft:
+@dataclass(frozen=True, slots=True)
+class _Lineage:
+    """Through whom a memory came that is trusted least, what it was made of, and whether it may say what it settles."""
+
+    provenance: Provenance
+    derived_from: tuple[MemoryId, ...]
+    settles: bool
+
+
+def _origins(world: World, turns: Sequence[Said], scope: Scope) -> list[_Origin]:
+    ids = [turn.id for turn in turns if turn.id is not None]
+    kept = {one.id: one.trust for one in world.store.get(scope, ids)} if ids else {}
+    by = [TRUST[_PROVENANCE[turn.role]] for turn in turns]
+    return [
+        _Origin(turn, said if turn.id is None else least([said, kept.get(turn.id, Trust.EXTERNAL)]))
+        for turn, said in zip(turns, by, strict=True)
+    ]
+
+
+def _lineage(extract: Extract, origins: Sequence[_Origin], given: Provenance | None, *, verbatim: bool) -> _Lineage:
+    """What a memory came from: the turn whose words it has; or, in the words of a model, all the turns that it read.
+
+    A model says of what subject something is by all that it read too, so nobody in it may be trusted less than the
+    model for that to end anything.
+    """
+    own = origins[extract.turn]
+    alone = verbatim or carried(extract.text, own.turn.text, own.turn.speaker)
+    lowest = own if alone else min(origins, key=lambda one: one.trust.level)
+    by = [_PROVENANCE[one.turn.role] for one in (own, lowest)]
+    by += [*([] if verbatim else [Provenance.MODEL_INFERENCE]), *([given] if given else [])]
+    ids = dict.fromkeys(one.turn.id for one in (own, lowest) if one.turn.id is not None)
+    doubted = any(one.trust.less_than(TRUST[Provenance.MODEL_INFERENCE]) for one in origins)
+    return _Lineage(min(by, key=lambda one: TRUST[one].level), tuple(ids), verbatim or not doubted)
+
+
+def _draft(extract: Extract, turn: Said, scope: Scope, lineage: _Lineage) -> Draft:
     """What is proposed to be remembered."""
     return Draft(
         text=extract.text,
         scope=scope,
         kind=extract.kind,
-        subject=extract.subject,
+        subject=extract.subject if lineage.settles else None,
         importance=extract.importance,
         confidence=extract.confidence,
         session=turn.session,
         speaker=turn.speaker,
         at=turn.at,
-        provenance=provenance,
+        provenance=lineage.provenance,
         source=turn.session,
         evidence=(extract.quote,),
-        derived_from=() if turn.id is None else (turn.id,),
+        derived_from=lineage.derived_from,
     )
 
 
 def _once(draft: Draft) -> Draft:
-    """A saying that has no date gets a key made of all that is said, so that it is remembered once."""
+    """A saying that has no date gets a key made of all that is said, so that two who extract it at once make one."""
     return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 

@@ -10,6 +10,7 @@ from recollect.errors import FieldError, ProviderError, show
 from recollect.extraction.extractor import PhraseExtractor
 from recollect.model import limits
 from recollect.model.encoder import Encoder
+from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.wording import not_come_yet
 from recollect.packing.tokens import TokenCounter
 from recollect.ports import Embedder, Extractor, Purpose, Store
@@ -35,7 +36,7 @@ class World:
     count: TokenCounter
     policy: Policy = Policy()
     extractor: Extractor = PhraseExtractor()
-    most_extracted: int = 10
+    most_extracted: int = MOST_EXTRACTED
 
     @property
     def encoder(self) -> Encoder:

@@ -30,11 +30,14 @@ from recollect.model.memory import Kind
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a sentence of one sort begins, which kind of memory it is, and whether it says so outright."""
+    """How a sentence of one sort begins, which kind of memory it is, whether it says so outright, and whether it holds
+    for who speaks, whoever else is meant by "we".
+    """
 
     kind: Kind
     begins: re.Pattern[str]
     outright: bool = True
+    together: bool = False
 
 
 _I = rf"(?:i|we|my \w{{2,15}}(?: \w{{2,15}})? and i) (?:{ADVERB} )*"
@@ -80,11 +83,12 @@ _CHILDHOOD = (
 
 # what some rules look for, or are kept from by
 _OFTEN = either("""
-    always, usually, normally, typically, generally, often, regularly, never, rarely, seldom, mostly, tend to
+    always, usually, normally, typically, generally, often, regularly, never, rarely, seldom, mostly, only, tend to
 """)
 _TOLD = either("""
     birthday, pronouns, job, occupation, profession, nationality, native language, mother tongue, first language, home
-    ?town, home country, time ?zone, address, phone number, zodiac sign, degree, major
+    ?town, home country, time ?zone, address, phone number, zodiac sign, star sign, degree, major,
+    blood (?:type|group), shoe size, e-?mail(?: address)?
 """)
 _PASSING = either("so, really, very, going, coming, great, good, fun, tough, hard, awesome, amazing, soon")
 _AT_WORK = either("""
@@ -117,7 +121,7 @@ _MOOD = either("""
 _UNSAID = either(r"""
     care, off, stuff, some (?:time|\w+ ideas), a break, things, hard, with, out, ways?, myself, my best, new things,
     more, time, late, steps, on, into, to (?:realize|feel|think|see|get), a
-    (?:difference|positive|big|real|great|change), an impact
+    (?:difference|positive|big|real|great|change|good|nice|quick|simple|cheap|decent), an impact
 """)
 _IDLE = either("""
     hard(?! on), great, some stuff, stuff, care, a lot, non-?stop, really, out, lately, new things
@@ -137,7 +141,8 @@ _PASTIME = either("""
 _OF_KIN = either("""
     (?:love|like|enjoy|hate|adore|live|work|play|stud(?:y|ie)|teach(?:e)?)s?, passed away, died, moved, (?:was|were)
     born, graduated, got (?:married|divorced|engaged), (?:has|have)
-    (?:asthma|diabetes|autism|adhd|allergies|cancer|dementia)
+    (?:asthma|diabetes|autism|adhd|allergies|cancer|dementia), starts?
+    (?:school|kindergarten|nursery|college|university)
 """)
 _STAY = either("""
     rocks?, motivation, support, supporters?, inspiration, fans?, world, priority, strength, everything
@@ -149,11 +154,36 @@ _NOTHING = either("""
 """)
 
 
-def _rule(kind: Kind, begins: str, *, outright: bool = True) -> Rule:
-    return Rule(kind, re.compile(begins, re.IGNORECASE), outright)
+def _rule(kind: Kind, begins: str, *, outright: bool = True, together: bool = False) -> Rule:
+    return Rule(kind, re.compile(begins, re.IGNORECASE), outright, together)
 
+
+_RELATED = either(f"""
+    {RELATION}, manager, boss, doctor, dentist, therapist, landlord, landlady, teacher, colleague, coworker, assistant,
+    neighbou?r, room ?mate, flat ?mate, best friend, team lead, nanny, tutor, coach
+""")
+_PHYSICIAN = either("doctor, gp, physician, psychiatrist, cardiologist, dermatologist, dentist, vet")
+_BOOKED = either("""
+    flight, train, bus, ferry, appointment, interview, exam, surgery, operation, lease, contract, visa, passport,
+    deadline, due date, wedding, shift
+""")
+_ANSWERS = either("answers?, replies, reply, responses?, reports?, summaries, summary, emails?, code, explanations?")
+_NO_NAME = either("""
+    sorry, good, fine, ok, okay, sure, done, ready, here, back, home, in, out, great, well, happy, sad, tired, busy,
+    late, free, lost, glad, afraid, yours, right, wrong, serious, aware, alone, bored, new, open, old, young, off, on,
+    confused, stuck, curious, interested, excited, hungry, sick, cold, hot, alive, better, dead, evil, god, batman
+""")
+_COUNT = either("""
+    one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, fourteen, fifteen, sixteen,
+    seventeen, eighteen, nineteen, twenty, thirty, forty, fifty, sixty, seventy, eighty, ninety, \\d\\d?
+""")
 
 _RECURRING = (
+    _rule(
+        Kind.PATTERN,
+        rf"{_I}(?:take|catch|ride) (?:the|an?) (?:[\w:'-]+ ){{1,3}}?to (?:work|school|the office|university|college)\b",
+    ),
+    _rule(Kind.PATTERN, rf"(?:i|we) (?:[\w'-]+ ){{1,8}}?on (?:{DAY}s|weekdays|weekends)\b"),
     _rule(
         Kind.PATTERN,
         rf"(?:i|we) {_OFTEN} "
@@ -161,6 +191,7 @@ _RECURRING = (
     ),
     _rule(
         Kind.PATTERN,
+        r"(?!\w+ (?:\w+ )?(?:get|see) (?:an?|the) (?:\w+ )?(?:error|exception|warning|message)\b)"
         r"(?:i |we |(?:i'm|i've been|we're) (?=\w+ing\b))(?:[\w'-]+ ){1,10}?(?:every|each) "
         rf"(?:day|week|month|year|morning|evening|night|weekend|{DAY}|{SEASON})\b",
     ),
@@ -172,6 +203,19 @@ _RECURRING = (
 )
 
 _WHO_THEY_ARE = (
+    _rule(Kind.PROFILE, rf"(?:i'?m|i am) (?!{_NO_NAME}\b)(?-i:[A-Z][a-z]{{1,20}})(?: (?-i:[A-Z][a-z]{{1,20}}))?\W*$"),
+    _rule(Kind.PROFILE, r"(?:i'?m|i am) \d{1,3}(?: now)?\W*$"),
+    _rule(
+        Kind.PROFILE,
+        r"(?:i'?m|i am) (?:\d(?:'| ?(?:foot|feet|ft)\b)|\d[.,]\d\d ?m\b|\d{3} ?cm\b)",
+    ),
+    _rule(Kind.PROFILE, rf"{_I}report (?:directly )?to (?-i:[A-Z])"),
+    _rule(
+        Kind.PROFILE,
+        r"(?:i'?m|i am) (?:on|in) (?:the )?(?-i:[A-Z][A-Za-z]{2,15}(?:[+-]\d{1,2})?)(?: (?:standard|daylight))? ?time",
+    ),
+    _rule(Kind.PROFILE, rf"(?:i'?m|i am) the (?:[\w'/-]+ ){{0,2}}?{CALLING} (?:of|at|for) (?!the\b){_THING}"),
+    _rule(Kind.PROFILE, rf"{_I}(?:majored|minored) in {_THING}"),
     _rule(Kind.PROFILE, rf"i (?:was|used to be) an? (?:[\w'/-]+ ){{0,3}}?{CALLING} (?:for|in|at|before|until)\b"),
     _rule(Kind.PROFILE, rf"{_IM}no longer (?:an? )?(?:\w+ )?(?:{CALLING}|{STATE})\b"),
     _rule(Kind.PROFILE, r"my (?:(?:full|first|last|real|middle) )?name(?: is|'s) [\w\"']"),
@@ -212,6 +256,10 @@ _WHO_THEY_ARE = (
 )
 
 _HEALTH = (
+    _rule(
+        Kind.FACT,
+        rf"my {_PHYSICIAN} (?:(?:just|recently|has) )*(?:put me on|prescribed(?: me)?|diagnosed me with) {_THING}",
+    ),
     _rule(Kind.FACT, rf"{_IM}(?:\w+ly )?(?:allergic|intolerant) to {_LIKED}"),
     _rule(
         Kind.FACT,
@@ -227,6 +275,11 @@ _HEALTH = (
 )
 
 _LIKES = (
+    _rule(
+        Kind.PREFERENCE,
+        rf"(?:i'd like|i (?:need|want|like|prefer)) (?:all )?my {_ANSWERS} "
+        r"(?:in|as|with|without|to be|to have|short|brief|long|simple|concise)\b",
+    ),
     _rule(Kind.PREFERENCE, rf"{_I}{LIKING} {_LIKED}"),
     _rule(Kind.PREFERENCE, rf"(?:{_IM}(?:not )?(?:really )?{TAKEN_WITH}|{_IVE}{LONG_LIKED}) {_LIKED}"),
     _rule(
@@ -273,6 +326,51 @@ _LIKES = (
 _LIFE = (
     _rule(
         Kind.FACT,
+        r"my (?:\w+ )?(?:car|bike|laptop|computer|phone|printer|router|watch|camera|guitar|piano) is an? "
+        r"(?:[\w-]+ ){0,3}(?-i:[A-Z])",
+    ),
+    _rule(Kind.FACT, rf"{_IM}(?:scared|afraid|terrified) of (?!losing\b){_LIKED}"),
+    _rule(
+        Kind.FACT, rf"{_I}(?:don't|do not) have (?:an? )?(?:driving |driver's |driver )?(?:licen[cs]e|car|kids|pets)\b"
+    ),
+    _rule(Kind.EVENT, rf"i (?:just |recently )?turned {_COUNT}\b"),
+    _rule(
+        Kind.FACT,
+        rf"{_I}(?:have|own|adopted) an? (?:[\w'-]+ ){{1,4}}?(?:called|named) (?-i:[A-Z])",
+        together=True,
+    ),
+    _rule(
+        Kind.FACT,
+        rf"(?:my|our) (?:\w+ )?{_RELATED}(?:'s names? (?:is|are)|(?: is|'s| are) (?:called|named)) \w",
+        together=True,
+    ),
+    _rule(
+        Kind.FACT,
+        rf"(?:(?:my|our) (?:\w+ )?{RELATION}'s birthday|(?:my|our) (?:wedding )?anniversary)(?: is|'s) "
+        rf"(?:on |in )?(?:the )?(?:\d|{MONTH}\b)",
+        together=True,
+    ),
+    _rule(
+        Kind.FACT,
+        r"(?:i'?m|i am|we're|we are) expecting (?:our|my|an?) (?:\w+ )?(?:child|baby|son|daughter|girl|boy|twins)\b",
+        together=True,
+    ),
+    _rule(
+        Kind.EVENT,
+        rf"(?:my|our) (?:\w+ )?{RELATION}(?: (?-i:[A-Z][a-z]+))? (?:turns|is turning|turned) {_COUNT}\b",
+        together=True,
+    ),
+    _rule(
+        Kind.FACT, rf"(?:my|our) (?:\w+ )?{RELATION}s?(?: (?-i:[A-Z][a-z]+))? (?:go|goes) to (?-i:[A-Z])", together=True
+    ),
+    _rule(Kind.FACT, r"(?:my|our) budget(?: for [^.,;]{2,40}?)? is [^.,;\d]{0,15}\d", together=True),
+    _rule(
+        Kind.EVENT,
+        rf"my {_BOOKED} (?:leaves|departs|arrives|starts|begins|ends|expires|is) (?:on|at|in) "
+        rf"(?:the )?(?:\d|{MONTH}\b|{DAY}\b)",
+    ),
+    _rule(
+        Kind.FACT,
         rf"(?:{_I}(?:have|own|adopted|rescued|share|got)|{_IVE}(?:got|adopted)) {_NUMBER} (?:[\w'-]+ "
         rf"){{0,3}}?{OWNED}\b",
     ),
@@ -302,8 +400,8 @@ _LIFE = (
     _rule(Kind.FACT, rf"{_I}{DOING} (?!{_ASIDE}\b){_LIKED}"),
     _rule(
         Kind.FACT,
-        rf"(?:my|our) (?:(?:biggest|main|ultimate|long-term|lifelong|big|other|current|new) )*{_AIM}(?: is|'s| are|s "
-        rf"are) (?!{_MOOD}\b){_LIKED}",
+        rf"(?:my|our) (?:(?:biggest|main|ultimate|long-term|lifelong|big|other|current|new) )*{_AIM}"
+        rf"(?: (?:this|next) year)?(?: is|'s| are|s are) (?!{_MOOD}\b){_LIKED}",
     ),
     _rule(
         Kind.FACT,
@@ -341,7 +439,8 @@ _LIFE = (
     ),
     _rule(
         Kind.FACT,
-        rf"(?:my|our) (?:\w+ )?{RELATION}s? (?:(?:really|also|just|always|both|all|absolutely) )*(?:{_OF_KIN}|(?:is|"
+        rf"(?:my|our) (?:\w+ )?{RELATION}s?(?: (?-i:[A-Z][a-z]+))? "
+        rf"(?:(?:really|also|just|always|both|all|absolutely) )*(?:{_OF_KIN}|(?:is|"
         rf"are|was|were) (?:an? (?:\w+ )?{CALLING}|{STATE}|allergic to|from|\d{{1,3}} years? old))\b"
         rf"(?! (?:{_POINTER}|the (?:idea|way)))",
     ),
@@ -377,6 +476,13 @@ _DECISIONS = (
 )
 
 _EVENTS = (
+    _rule(
+        Kind.EVENT,
+        r"(?:(?:i'?m|i am|we're|we are) getting|(?:i|we) (?:just |recently |finally )?got) "
+        r"(?:married|divorced|engaged)\b",
+        together=True,
+    ),
+    _rule(Kind.EVENT, r"(?:i|we) (?:just |recently |finally )?moved to (?-i:[A-Z])", together=True),
     _rule(
         Kind.EVENT,
         r"(?:i|we)(?:'ll| will) (?:always remember|never forget) (?!(?:it|that|this|them|those|these|how|what|"

@@ -10,10 +10,11 @@ from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.admission.private import without_private
 from recollect.extraction.firsthand import RULES
 from recollect.extraction.sentences import Span, plain, sentences
-from recollect.extraction.standing import addresses, governs, hedges, retracts, says_who, stands_alone, states
+from recollect.extraction.standing import addresses, governs, hedges, retracts, says_who, stands_alone, states, wry
 from recollect.extraction.steps import procedures
 from recollect.extraction.vocabulary import either
-from recollect.model.conversation import Extract, Role, Said
+from recollect.model.conversation import Role, Said
+from recollect.model.extraction import Extract
 from recollect.model.memory import Kind, content_hash
 
 HEARD = frozenset({Role.USER, Role.ASSISTANT})
@@ -25,14 +26,17 @@ IMPERSONAL = frozenset({Kind.CONSTRAINT, Kind.PROCEDURE, Kind.DEFINITION, Kind.D
 OF_A_GROUP = frozenset({Kind.DECISION, Kind.PATTERN})
 """The kinds that hold for a group, whoever is in it: what was decided, and what is done again and again."""
 
+LASTING = frozenset({Kind.PROFILE, Kind.FACT, Kind.PREFERENCE, Kind.PATTERN})
+"""The kinds that half a sentence may be of: what happened needs the other half to be understood."""
+
 ENDINGS = ".!?)\"'%…"
 """The characters besides letters and digits that a memory may end with."""
 
 _NAME = r"(?-i:[A-Z][a-z]{1,20})"
 _CALL = either("""
     hey, hi, hello, hiya, wow, whoa, woah, yeah, yep, yup, yes, oh, ooh, ah, aw, well, so, and, but, actually, also,
-    plus, btw, by the way, honestly, anyways?, unfortunately, luckily, fortunately, thankfully, sadly, remember that,
-    thanks, you know
+    plus, btw, by the way, honestly, anyways?, unfortunately, luckily, fortunately, thankfully, sadly, thanks, you know,
+    (?:just )?fyi, just so you know, for the record, heads up
 """)
 _REMARK = either("""
     no, nah, nope, man, cool, great, nice, awesome, sure, of course, ok, okay, right, true, exactly, totally,
@@ -43,6 +47,19 @@ _REMARK = either("""
     note, update, reminder, decision, so far, since (?:we last (?:spoke|talked|chatted|met)|we chatted last|our last
     chat)
 """)
+_ASK = either("""
+    remember, note, keep in mind, bear in mind, (?:don't|do not|never) forget, make (?:a )?note, take note, write down,
+    i (?:want|need) you to (?:know|remember|note), i'd like you to (?:know|remember|note), you should (?:know|remember),
+    i should (?:mention|add|tell you), i (?:forgot|wanted) to (?:mention|tell you|say)
+""")
+_FIRST = r"(?=(?:i(?! is\b)|i'?m|i've|i'd|my|we|we're|we've|our)\b)"
+_ASKED = re.compile(
+    rf"(?:(?:please|pls|also|do|just|and|so|always),? )*{_ASK}(?:,? please)?(?: this)?(?:\s*[,:-])?(?: that)?\s+"
+    rf"{_FIRST}",
+    re.IGNORECASE,
+)
+"""How somebody asks for what follows to be remembered."""
+
 _OPENING = re.compile(
     rf"(?:{_CALL}(?:,? {_NAME}(?=\s*[,!-]))?(?:\s*[,!.:;]+|\s-|(?=\s))\s*|"
     rf"{_REMARK}(?:,? {_NAME}(?=\s*[,!-]))?(?:\s*[,!.:;]+|\s-)\s*|{_NAME}, (?=(?:i|i'm|i've|my|we|our)\b))+",
@@ -68,6 +85,13 @@ _REMARKED = either("it, it's, this, that, that's, who knows, there's, can't, i'm
 _BREAK = re.compile(
     rf"\s-+\s|;\s|(?<=\w)-\s|,\s(?=(?:(?:so|but|and) )?{_REMARKED}\b|(?:but|and|so) (?:i|i'm|i've|my)\b)", re.IGNORECASE
 )
+_AND = re.compile(r",? and (?=(?:i|i'm|i've|my)\b)", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"(?:i(?! is\b)|i'm|i am|i've|my|we|we're|we've|our)\b", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"[\s,-]{1,4}(?:(?:just )?(?:btw|by the way|fyi|tbh|so you know)|"
+    r"(?:please )?(?:remember|note|keep in mind|don't forget)(?: that| this| it)?)[\s.!]{0,8}$",
+    re.IGNORECASE,
+)
 _CONTRAST = re.compile(r"(?:\s-+|;)\s(?:but|not|though|although|except|until|unless|or|yet)\b", re.IGNORECASE)
 
 
@@ -82,7 +106,7 @@ class _Found:
 
 
 def extract_phrases(
-    turns: Sequence[Said], *, most: int = 10, importance: ImportancePolicy, confidence: ConfidencePolicy
+    turns: Sequence[Said], *, most: int, importance: ImportancePolicy, confidence: ConfidencePolicy
 ) -> tuple[Extract, ...]:
     """What the speakers state of themselves that lasts, and what they lay down, in the order of the conversation.
 
@@ -136,13 +160,38 @@ def _understood(said: Said) -> Iterator[_Found]:
 
 
 def _stated(written: str, text: str, sentence: Span, role: Role) -> Iterator[_Found]:
-    """What a sentence states as a whole, or else in the first of its parts that states anything."""
-    whole, *parts = _pieces(text, *sentence)
+    """What a sentence states as a whole, or in the first of its parts that states anything, or else in each of the
+    sentences that "and" joins in it.
+    """
+    begin, end = sentence
+    whole, *parts = _pieces(text, begin, end)
+    if wry(text[begin : whole[0]]):
+        return
+    asked = role is Role.USER and _asks(text, begin, end)
     for first, last in (whole, *parts):
-        kind, outright = _kind(text[first:last], role)
+        kind, outright = _kind(text[first:last], role, asked=asked)
         if kind is not None and not governs(text[whole[0] : first]):
-            yield _Found(written[first:last], text[slice(*sentence)], kind, outright)
+            yield _Found(written[first:last], text[begin:end], kind, outright)
             return
+    for first, last in _joined(text, *whole):
+        kind, outright = _kind(text[first:last], role, asked=asked)
+        if kind is not None and kind in LASTING and not governs(text[whole[0] : first]):
+            yield _Found(written[first:last], text[begin:end], kind, outright)
+
+
+def _asks(text: str, begin: int, end: int) -> bool:
+    """Whether the sentence asks for what it says to be remembered."""
+    opening = _OPENING.match(text, begin, end)
+    places = (begin, begin if opening is None else opening.end())
+    return any(_ASKED.match(text, place, end) for place in places)
+
+
+def _joined(text: str, begin: int, end: int) -> Iterator[Span]:
+    """Where the sentences are that "and" joins, if each of them is about the speaker."""
+    joints = list(_AND.finditer(text, begin, end)) if _OF_ONESELF.match(text, begin, end) else []
+    places = [begin, *(place for one in joints for place in one.span()), end]
+    if joints:
+        yield from zip(places[::2], places[1::2], strict=True)
 
 
 def _pieces(text: str, begin: int, end: int) -> Iterator[Span]:
@@ -156,24 +205,32 @@ def _pieces(text: str, begin: int, end: int) -> Iterator[Span]:
 
 
 def _bare(text: str, begin: int, end: int) -> Span:
-    """Where the words are between two places, without greetings before them and signs behind them."""
-    opening = _OPENING.match(text, begin, end)
-    first = begin if opening is None else opening.end()
-    last = end
+    """Where the words are between two places, without greetings before them and signs and asides behind them."""
+    first = begin
+    for opening in (_OPENING, _ASKED, _OPENING):
+        found = opening.match(text, first, end)
+        first = first if found is None else found.end()
+    closing = _CLOSING.search(text, first, end)
+    last = end if closing is None else closing.start()
     while last > first and not (text[last - 1].isalnum() or text[last - 1] in ENDINGS):
         last -= 1
     return first, last
 
 
-def _kind(sentence: str, role: Role) -> tuple[Kind | None, bool]:
-    """Which kind of memory the sentence is, and whether it says so outright."""
+def _kind(sentence: str, role: Role, *, asked: bool) -> tuple[Kind | None, bool]:
+    """Which kind of memory the sentence is, and whether it says so outright; whatever somebody says of themselves is
+    one if they asked for it.
+    """
     if not states(sentence) or addresses(sentence) or not stands_alone(sentence):
         return None, False
     if role is Role.USER:
         introduction = _INTRODUCTION.match(sentence)
         place = 0 if introduction is None else introduction.end()
         for rule in RULES:
-            if rule.begins.match(sentence, place) and (rule.kind in OF_A_GROUP or says_who(sentence[place:])):
+            of_them = asked or rule.together or rule.kind in OF_A_GROUP
+            if rule.begins.match(sentence, place) and (of_them or says_who(sentence[place:])):
                 return rule.kind, rule.outright
     kind = kind_of(sentence)
+    if asked and _OF_ONESELF.match(sentence):
+        return kind or Kind.FACT, True
     return (kind, role is Role.USER) if kind in IMPERSONAL else (None, False)

@@ -4,7 +4,7 @@ import re
 
 from recollect.extraction.vocabulary import SEASON, either
 
-LEAST_WORDS, LEAST_LETTERS = 2, 8
+LEAST_WORDS, LEAST_LETTERS = 2, 6
 """How much a sentence says at least."""
 
 
@@ -19,12 +19,18 @@ _UNREAL = _any_of("""
     were to, should (?:i|we), let's, let us, someday, one day
 """)
 _MODAL = _any_of("""
-    would, wouldn't, could, couldn't, might, (?-i:may), (?:i|we|he|she|they|it)'d(?! (?:much )?rather)
+    would, wouldn't, could, couldn't, might, (?-i:may),
+    (?:i|we|he|she|they|it)'d(?! (?:(?:much )?rather|like (?:all )?my)\\b)
 """)
 _REPORTED = _any_of("""
     said, says?, told, tells, claims?, claimed, thinks?, asked, asks, according to, quote, quoting, apparently, heard,
     (?:he|she|they|people|everyone|everybody) (?:think|believe|call)s?, character, lyrics?, song goes
 """)
+_WRY = re.compile(
+    r"\b(?:yeah,? (?:right|sure)|oh,? (?:great|joy|wonderful|fantastic|perfect|how nice)|just (?:great|what i needed)|"
+    r"as if|sure thing)\b",
+    re.IGNORECASE,
+)
 _OWN_THOUGHT = re.compile(r"\b(?:i|we) (?:\w+ )?(?:think|believe)\b", re.IGNORECASE)
 _CHATTED = _any_of("""
     i must (?:say|admit), i mean, means a lot, should be fun, first of all, can't wait, good luck, congrat\\w*, (?:it
@@ -141,6 +147,11 @@ def retracts(text: str) -> bool:
 def governs(before: str) -> bool:
     """Whether what is said before makes what follows a supposition, or the word of another."""
     return any(found.search(before) for found in (_UNREAL, _REPORTED))
+
+
+def wry(opening: str) -> bool:
+    """Whether a sentence opens as one does that means the opposite."""
+    return _WRY.search(opening) is not None
 
 
 def addresses(sentence: str) -> bool:

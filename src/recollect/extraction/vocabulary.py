@@ -43,7 +43,7 @@ CALLING = either("""
     father, parent, grandmother, grandfather, widow, widower, twin, vegan, vegetarian, pescatarian, christian,
     catholic, muslim, jew, buddhist, hindu, atheist, immigrant, refugee, citizen, native speaker, introvert,
     extrovert, night owl, early bird, morning person, (?:dog|cat|people|animal|beach|book) (?:person|lover), bookworm,
-    beginner, minimalist, perfectionist, woman, man, trans(?:gender)? (?:woman|man|person)
+    beginner, minimalist, perfectionist, only child, woman, man, trans(?:gender)? (?:woman|man|person)
 """)
 
 STATE = either("""
@@ -88,7 +88,7 @@ HABIT = either("""
     go, eat, drink, wear, use, order, take, play, cook, bake, read, run, walk, work, write, watch, listen, start,
     wake, get up, sleep, train, practi[cs]e, visit, look forward to, buy, bring, carry, travel, drive, cycle,
     meditate, spend, celebrate, make, have (?:breakfast|lunch|dinner|coffee|tea), meet, volunteer, attend, hike, camp,
-    exercise, work out, shop, book, fly, sit
+    exercise, work out, shop, book, fly, sit(?: in)?
 """)
 
 DOING = either("""
@@ -143,10 +143,11 @@ TURNED = either("""
 HAPPENED = either("""
     joined, stopped(?= \\w+ing\\b), adopted, bought, lost, quit, left, founded, launched, opened, closed, shut down,
     published, finished, completed, won, passed, failed, signed (?:up|with|for|an?), enrolled (?:in|at|on), applied
-    (?:to|for), started, began, submitted, received, earned, sold, released, recorded, switched to, gave up, took up,
-    hired, broke (?:my|the|a), injured, hurt my, created, built, developed, acquired, upgraded, organi[sz]ed, ran
-    (?:an?|my|the|in|into), bumped into, performed (?:in|at), competed in, participated in, volunteered
-    (?:at|for|with|in), attended, hosted, visited, travell?ed to, flew to, celebrated, wrote,
+    (?:to|for), started, began, submitted, received, earned, sold, released, recorded, switched (?:to|from), gave up,
+    took up, hired, broke (?:my|the|a), injured, hurt my, created, built, developed, acquired, upgraded, organi[sz]ed,
+    inherited an?, ran (?:an?|my|in|into|the(?= (?:\\w+ )?(?:half[- ])?(?:marathon|race))), bumped into, performed
+    (?:in|at), competed in, participated in, volunteered (?:at|for|with|in), attended, hosted, visited, travell?ed to,
+    flew to, celebrated, wrote,
     (?:painted|drew|designed|composed) an?, helped, scored, beat, secured, landed, booked, registered for, auditioned
     for, presented, fundraised, donated, raised, planted, set up, contacted, teamed up with, partnered with, struggled
     with, cancelled, wrapped up, learned (?:how )?to, came out as, made it to, held an?, spoke at, gave a

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from recollect.errors import FieldError, show
 from recollect.model import limits
-from recollect.model.conversation import Extract, Role, Said
-from recollect.model.extraction import Extraction, Objection, Prices, Rejected
+from recollect.model.conversation import Role, Said
+from recollect.model.extraction import Extract, Extraction, Objection, Prices, Rejected
 from recollect.model.memory import Kind
 from recollect.model.wording import shortened
 from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Tally, Wrong

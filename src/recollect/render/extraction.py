@@ -1,5 +1,6 @@
 """Extraction, said: what conversations left behind, for people and as JSON."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ def told(found: Found, paint: Paint = plain) -> Iterator[str]:
         for receipt, extract in zip(receipts, extraction.extracts, strict=True):
             yield f"{paint(Look.STRONG, extract.kind.value)}  {printable(shortened(extract.text))}"
             yield paint(Look.FAINT, f"  {printable(text.verdict(receipt.verdict))}")
+            if (way := text.remedy(receipt)) is not None:
+                yield paint(Look.FAINT, f"  {way[0]}: recollect {shlex.join(way[1])}")
         for one in extraction.rejected:
             yield paint(Look.FAINT, f"not taken: {printable(shortened(one.text))} ({one.reason.value})")
     yield tally(found)

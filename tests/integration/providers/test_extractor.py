@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.errors import FieldError, ProviderBusy, ProviderError
-from recollect.model.conversation import Extract, Role, Said
-from recollect.model.extraction import Extraction, Objection, Prices
+from recollect.model.conversation import Role, Said
+from recollect.model.extraction import Extract, Extraction, Objection, Prices
 from recollect.model.memory import Kind
 from recollect.ports import Extractor
 from recollect.providers.endpoint import Patience

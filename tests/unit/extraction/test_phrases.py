@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.extraction.phrases import extract_phrases
-from recollect.model.conversation import Extract, Role, Said
+from recollect.model.conversation import Role, Said
+from recollect.model.extraction import Extract
 from recollect.model.memory import Kind
 
 IMPORTANCE, CONFIDENCE = ImportancePolicy(), ConfidencePolicy()
@@ -77,6 +78,129 @@ def kinds(text: str) -> list[str]:
 def test_what_lasts_is_read_with_its_kind(text: str, kind: Kind) -> None:
     (extract,) = read(text)
     assert (extract.text, extract.quote, extract.kind, extract.turn) == (text, text, kind, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("i'm vegan btw", Kind.PROFILE),
+        ("hey just fyi i'm lactose intolerant", Kind.PROFILE),
+        ("FYI I'm based in Toronto.", Kind.PROFILE),
+        ("I'm 42.", Kind.PROFILE),
+        ("I'm 5 foot 10.", Kind.PROFILE),
+        ("I'm Priya.", Kind.PROFILE),
+        ("I'm on Pacific time.", Kind.PROFILE),
+        ("My blood type is O negative.", Kind.PROFILE),
+        ("I majored in philosophy.", Kind.PROFILE),
+        ("I'm the CTO of a small fintech startup.", Kind.PROFILE),
+        ("I'm an only child.", Kind.PROFILE),
+        ("I report to Helen Park.", Kind.PROFILE),
+        ("My wife's birthday is March 14th.", Kind.FACT),
+        ("Our anniversary is on October 3rd.", Kind.FACT),
+        ("We're expecting our first child in September.", Kind.FACT),
+        ("My manager is called Dolores.", Kind.FACT),
+        ("My brother Tim is a pilot.", Kind.FACT),
+        ("My kids go to Greenfield primary school.", Kind.FACT),
+        ("Our daughter starts school in August.", Kind.FACT),
+        ("We have a golden retriever called Biscuit.", Kind.FACT),
+        ("My doctor put me on metformin.", Kind.FACT),
+        ("My budget for the trip is 2,000 euros.", Kind.FACT),
+        ("My laptop is a ThinkPad X1.", Kind.FACT),
+        ("I'm scared of flying.", Kind.FACT),
+        ("I don't have a driving licence.", Kind.FACT),
+        ("My goal this year is to write a novel.", Kind.FACT),
+        ("I need my answers to be short.", Kind.PREFERENCE),
+        ("I'd like all my reports in British English.", Kind.PREFERENCE),
+        ("I go to the gym on Tuesdays and Thursdays.", Kind.PATTERN),
+        ("I take the 8:15 train to work.", Kind.PATTERN),
+        ("I only drink decaf.", Kind.PATTERN),
+        ("I always sit in the aisle seat.", Kind.PATTERN),
+        ("we moved to Lisbon last month", Kind.EVENT),
+        ("I turned 30 last week.", Kind.EVENT),
+        ("my daughter Emma turns six in June", Kind.EVENT),
+        ("We got engaged in Rome!", Kind.EVENT),
+        ("I'm getting married next summer.", Kind.EVENT),
+        ("I switched from Android to an iPhone last week.", Kind.EVENT),
+        ("I inherited a house in Brittany.", Kind.EVENT),
+        ("My flight leaves on 3 May at 7:45.", Kind.EVENT),
+    ],
+)
+def test_what_people_tell_an_assistant_in_passing_is_read(text: str, kind: Kind) -> None:
+    assert kinds(text) == [kind.value]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Remember that I take my coffee black.", "I take my coffee black."),
+        ("Please remember I'm left-handed.", "I'm left-handed."),
+        ("Hey, please remember that my knees are bad.", "My knees are bad."),
+        ("Remember: my locker is number 12.", "My locker is number 12."),
+        ("Note that I don't eat pork.", "I don't eat pork."),
+        ("Don't forget that I have a flight to Oslo on Friday.", "I have a flight to Oslo on Friday."),
+        ("Keep in mind that we share one car.", "We share one car."),
+        ("I want you to know that I'm a widow.", "I'm a widow."),
+        ("I'm allergic to penicillin, please note that.", "I'm allergic to penicillin"),
+        ("I'm vegan, by the way.", "I'm vegan"),
+    ],
+)
+def test_what_somebody_asks_to_be_remembered_of_them_is(text: str, left: str) -> None:
+    (extract,) = read(text)
+    assert extract.text == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("I'm Bob and I work as a nurse.", ["I'm Bob", "I work as a nurse."]),
+        ("Remember that I'm Bob and my locker is number 12.", ["I'm Bob and my locker is number 12."]),
+        ("I heard the news and I live in Rome.", []),
+        ("If I win, I'm Bob and I work as a nurse.", []),
+        ("I did it and I went home.", []),
+        ("She's out and I'm Bob.", []),
+    ],
+)
+def test_two_sentences_that_and_joins_are_read_each_if_both_are_of_the_speaker(text: str, left: list[str]) -> None:
+    assert [one.text for one in read(text)] == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember to send the file.",
+        "Remember that movie we talked about?",
+        "Remember me?",
+        "Note that the function returns None.",
+        "Note that I is the identity matrix.",
+        "Don't forget to add tests.",
+        "Don't forget the milk.",
+        "Keep in mind the deadline.",
+        "On another note, my little dudes got a tank!",
+        "Please remember that if I'm late I'm vegan.",
+        "Call me when you are done.",
+        "Call me crazy, but that works.",
+        "Pretend my name is Bob.",
+        "Imagine I'm Bob.",
+        "Let's say I live in Rome and I'm Bob.",
+        "Yeah right, I just love being stuck in traffic.",
+        "Oh great, I totally love Mondays.",
+        "I'm Sorry.",
+        "I'm Done!",
+        "I'm in time.",
+        "I'm looking for a good restaurant.",
+        "I ran the tests and they passed.",
+        "I always get an error every day.",
+        "My question is about pandas.",
+        "My code does not compile.",
+        "I moved the file to the other folder.",
+        "I deleted the branch.",
+        "I'm trying to install numpy.",
+        "You said I was a teacher.",
+        "In my novel, I am a detective called Marlowe.",
+    ],
+)
+def test_orders_small_talk_and_what_is_not_meant_is_left(text: str) -> None:
+    assert read(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -236,7 +360,7 @@ def test_every_number_of_the_policies_reaches_the_extracts() -> None:
         Said(text="Family is very important to me. I'm allergic to nuts. I work at a bakery. I prefer trains."),
         Said(text="I play the cello. I'm lucky to have a garden. I think I love rye bread."),
     ]
-    read = extract_phrases(said, importance=importance, confidence=confidence)
+    read = extract_phrases(said, most=10, importance=importance, confidence=confidence)
     assert {one.importance for one in read} == {0.01, 0.02, 0.03, 0.04, 0.05}
     assert {one.confidence for one in read} == {0.06, 0.07, 0.08}
 
