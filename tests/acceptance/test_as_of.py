@@ -133,3 +133,41 @@ def test_a_former_text_may_begin_after_its_memory_ended(memory: recollect.Engine
     assert memory.search("sit", scope=ANA, as_of=BETWEEN).excluded == {"no_longer_valid": 1}
     fate = memory.why(receipt.id, "sit", scope=ANA, as_of=BETWEEN).fate
     assert fate == Barred(Barrier.NO_LONGER_VALID, recollect.Status.ACTIVE)
+
+
+ROME, OSLO = "Ana lives in Rome", "Ana lives in Oslo"
+HOUR = timedelta(hours=1)
+
+
+def texts(found: recollect.Ranking) -> list[str]:
+    return sorted(one.memory.text for one in found)
+
+
+def test_a_clock_that_goes_back_brings_nothing_back_that_was_replaced(memory: recollect.Engine, clock: Clock) -> None:
+    former = memory.remember(ROME, scope=ANA)
+    clock.now += HOUR
+    memory.remember(OSLO, scope=ANA)
+    clock.now -= timedelta(seconds=1)
+    found = memory.search("where does Ana live?", scope=ANA)
+    assert (texts(found), dict(found.excluded)) == ([OSLO], {"no_longer_valid": 1})
+    assert memory.why(former.id, "home", scope=ANA).fate == Barred(Barrier.NO_LONGER_VALID, recollect.Status.SUPERSEDED)
+    assert texts(memory.search("where does Ana live?", scope=ANA, past=True)) == [OSLO, ROME]
+    assert texts(memory.search("where does Ana live?", scope=ANA, as_of=clock.now)) == [ROME]
+
+
+def test_what_was_forgotten_and_said_again_is_not_given_for_the_time_between(
+    memory: recollect.Engine, clock: Clock
+) -> None:
+    start = clock.now
+    former = memory.remember(ROME, scope=ANA)
+    clock.now += HOUR
+    memory.forget(former.id, scope=ANA)
+    clock.now += HOUR
+    memory.remember(OSLO, scope=ANA)
+    clock.now += HOUR
+    assert memory.remember(ROME, scope=ANA).id == former.id
+    moments = [start + hours * HOUR for hours in range(4)]
+    given = [texts(memory.search("where does Ana live?", scope=ANA, as_of=at)) for at in moments]
+    assert given == [[ROME], [], [OSLO], [ROME]]
+    fate = memory.why(former.id, "home", scope=ANA, as_of=start + HOUR).fate
+    assert fate == Barred(Barrier.STATUS, recollect.Status.FORGOTTEN)

@@ -38,13 +38,21 @@ def told() -> str:
 
 
 def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: str) -> None:
-    lines = outcomes(told)[STORY[1].typed[0]]
+    lines = outcomes(told)[STORY[2].typed[0]]
     assert re.findall(r' id="(\w+)"', "\n".join(lines)) == ["economy", "window", "peanuts", "lisbon"]
-    assert lines[-1].endswith("left out: 1 by budget, 1 by no_longer_valid")
+    assert lines[-1].endswith("left out: 1 by budget, 1 by no_longer_valid, 1 by gate:relevance")
+
+
+def test_it_shows_how_a_draft_is_judged(told: str) -> None:
+    again, moved, secret = (outcomes(told)[typed] for typed in STORY[1].typed)
+    assert again == ["window", "nothing new (the same in other words); counted as said again"]
+    assert moved[0] == "lisbon"
+    assert moved[1].startswith("created; porto holds no longer (")
+    assert secret == ["lounge", "created", "taken out before anything was kept: password"]
 
 
 def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:
-    first, score, *parts = outcomes(told)[STORY[2].typed[0]]
+    first, score, *parts = outcomes(told)[STORY[3].typed[0]]
     needed = re.fullmatch(r"late was ranked but not packed: it costs \d+ tokens, \d+ were left; (\d+) .*", first)
     assert needed is not None
     assert int(needed[1]) > 300
@@ -54,18 +62,19 @@ def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> 
 
 
 def test_another_scope_sees_nothing_of_it_but_what_the_team_shares(told: str) -> None:
-    _, *rows, _ = outcomes(told)[STORY[3].typed[0]]
+    _, *rows, _ = outcomes(told)[STORY[4].typed[0]]
     assert [row.split()[1] for row in rows] == ["economy", "aisle"]
 
 
 def test_a_month_ago_the_answer_was_another(told: str) -> None:
-    _, *rows, _ = outcomes(told)[STORY[4].typed[0]]
-    assert [row.split()[1] for row in rows] == ["porto", "window"]
+    _, row, _ = outcomes(told)[STORY[5].typed[0]]
+    assert row.split()[1] == "porto"
+    assert "[until 2025-12-20] Ana lives in Porto. [" in row
 
 
 def test_it_is_short_and_narrow_enough_for_a_screen(told: str) -> None:
     lines = told.splitlines()
-    assert len(lines) <= 66
+    assert len(lines) <= 73
     assert [line for line in lines if len(line) > 100 and "tokens" not in line and "delimit" not in line] == []
 
 
@@ -97,7 +106,9 @@ def test_it_is_kept_where_the_user_says_and_can_be_repeated_by_hand(tmp_path: Pa
 def test_what_it_types_works_in_a_store_of_ones_own(shell: Shell) -> None:
     for typed in [typed for step in STORY for typed in step.typed]:
         shell(*words(typed))
-    assert len(shell.json("list", "--scope", "acme", "--below")["memories"]) == len(STORY[0].typed)
+    kept = shell.json("list", "--scope", "acme", "--below")["memories"]
+    assert sorted(one["id"] for one in kept) == ["aisle", "economy", "late", "lisbon", "lounge", "peanuts", "window"]
+    assert all("Gate7" not in one["text"] for one in kept)
 
 
 def test_the_environment_does_not_make_it_write_to_a_store(tmp_path: Path) -> None:

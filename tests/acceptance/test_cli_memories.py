@@ -45,8 +45,8 @@ def test_a_memory_keeps_all_that_was_said_of_it(shell: Shell) -> None:
     receipt = shell.json("remember", SEAT, *ANA, *options, *several, "--pinned", "--shared")
     assert (receipt["id"], receipt["verdict"]) == ("seat", "created")
     shown = shell.json("show", "seat", *ANA)
-    usage = shown.pop("usage")
-    assert shown == receipt["memory"]
+    usage, by = shown.pop("usage"), shown.pop("replacement")
+    assert (shown, by) == (receipt["memory"], None)
     assert (usage["served"], usage["usefulness"]) == (0, None)
     del shown["recorded_at"], shown["commit"], shown["salience"]
     assert shown == {
@@ -194,7 +194,7 @@ def test_why_tells_where_a_memory_stands_or_fell_and_what_would_do(shell: Shell)
     assert fate["budget"] > 200
     assert short["score"] == pytest.approx(sum(part["points"] for part in short["parts"]), abs=1e-12)
     shell("forget", "long", *ANA)
-    barred = {"step": "eligibility", "barrier": "status", "status": "forgotten"}
+    barred = {"step": "eligibility", "barrier": "status", "status": "forgotten", "superseded_by": None}
     assert shell.json("why", "long", *asked)["fate"] == barred
     assert shell.json("why", "seat", *asked, "--as-of", "2025-01-01T00Z")["fate"]["barrier"] == "not_yet_known"
 
@@ -291,9 +291,10 @@ def test_looking_counts_as_no_use(shell: Shell) -> None:
 def test_a_memory_is_forgotten_restored_pinned_and_unpinned(shell: Shell) -> None:
     shell("remember", SEAT, *ANA, "--id", "seat")
     steps = [("forget", "forgotten"), ("restore", "active"), ("pin", "pinned"), ("unpin", "unpinned")]
-    for command, to in steps:
+    for run, (command, to) in enumerate(steps, start=2):
         outcome = shell(command, "seat", *ANA)
-        assert (outcome.stdout, outcome.stderr) == ("seat\n", f"now {to}\n")
+        undo = f"recollect --db {shell.store} curate undo {run} --scope acme/ana"
+        assert (outcome.stdout, outcome.stderr) == ("seat\n", f"now {to}\nrun {run}; to undo it: {undo}\n")
         assert shell.json(command, "seat", *ANA)["verdict"] == "unchanged"
     shell("forget", "seat", *ANA)
     assert shell.json("list", *ANA)["memories"] == []

@@ -89,6 +89,9 @@ class Door:
             "prove_erased": {"erasure": None},
             "export": {"scope": ANA},
             "import_": {"lines": list(self.engine.export()), "progress": None},
+            "import_from": self._arguments(
+                "import_from", lines=['{"role": "user", "content": "I prefer a seat"}'], format="chat", scope=ANA
+            ),
             "backup": {"path": folder / "copy.db", "progress": None},
         }
 

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stores": {"ports", "evidence", "model", "errors", "files", "heirs"},
     "providers": {"ports", "model", "errors", "heirs"},
     "engine": {
-        *("ports", "packing", "ranking", "admission", "extraction", "lifecycle", "evidence", "model"),
+        *("ports", "packing", "ranking", "admission", "extraction", "importers", "lifecycle", "evidence", "model"),
         *("errors", "heirs"),
     },
     "dice": {"heirs"},

@@ -4,11 +4,10 @@ from typing import Any
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import options, receipts
 from recollect.cli.place import Place, place
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
-from recollect.model.trust import Provenance
 
 memory_id = click.argument("id")
 
@@ -26,9 +25,7 @@ memory_id = click.argument("id")
 @options.moment("--valid-from", "Since when it holds.")
 @options.moment("--valid-until", "Until when it holds.")
 @options.metadata("Another JSON object in place of the former.")
-@options.choice(
-    Provenance, "--provenance", metavar="CLASS", help="Through whom the new text came; a model if not given."
-)
+@options.provenance("Through whom the new text came.")
 @options.as_json
 @place
 def revise(
@@ -40,7 +37,7 @@ def revise(
     """
     with place.there() as engine:
         receipt = engine.revise(id, options.said(text), scope=scope, tags=tags or None, **changes)
-    output.receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @click.command(short_help="Recall a memory no more.")
@@ -52,7 +49,7 @@ def forget(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Recall the memory ID no more; `recollect restore` brings it back."""
     with place.there() as engine:
         receipt = engine.forget(id, scope=scope)
-    output.receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @click.command(short_help="Bring a memory back.")
@@ -64,7 +61,7 @@ def restore(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Bring back the memory ID, which was forgotten or put away."""
     with place.there() as engine:
         receipt = engine.restore(id, scope=scope)
-    output.receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @click.command(short_help="Keep room for a memory.")
@@ -76,7 +73,7 @@ def pin(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Keep room for the memory ID in every context of its scope."""
     with place.there() as engine:
         receipt = engine.pin(id, scope=scope)
-    output.receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @click.command(short_help="Let a memory compete again.")
@@ -88,4 +85,4 @@ def unpin(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Let the memory ID compete like any other."""
     with place.there() as engine:
         receipt = engine.unpin(id, scope=scope)
-    output.receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)

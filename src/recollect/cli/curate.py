@@ -1,16 +1,14 @@
 """recollect curate: an operator sets right what a scope knows, and can undo it."""
 
-import shlex
 import sys
 from datetime import datetime
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import options, output, receipts
 from recollect.cli.place import Place, place
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
-from recollect.model.verdict import Receipt, Refused, Unchanged
 from recollect.render import curation, listing
 
 UNKNOWN = "unknown"
@@ -44,7 +42,7 @@ def weigh(place: Place, id: str, importance: float | None, scope: Scope, as_json
     """Set the IMPORTANCE of the memory ID, within 0..1 and also lower than it was, or to `unknown`."""
     with place.there() as engine:
         receipt = engine.curator.weigh(id, importance, scope=scope)
-    _receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Make one memory of several.")
@@ -71,7 +69,8 @@ def merge(
     said = None if text is None else options.said(text)
     with place.there() as engine:
         receipt = engine.curator.merge(ids, said, scope=scope, title=title, kind=kind)
-    _receipt(receipt, as_json=as_json)
+        sources = [engine.get(id, scope=scope) for id in dict.fromkeys(ids)]
+    receipts.undoable(receipt, curation.merged(sources), as_json=as_json)
 
 
 @curate.command(short_help="Let one memory take another's place.")
@@ -85,7 +84,7 @@ def supersede(place: Place, old: str, by: str, scope: Scope, at: datetime | None
     """Let the memory OLD hold no longer since the memory BY does."""
     with place.there() as engine:
         receipt = engine.curator.supersede(old, by, scope=scope, at=at)
-    _receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Keep a memory from being recalled.", cls=options.Texted)
@@ -98,7 +97,7 @@ def quarantine(place: Place, id: str, reason: str, scope: Scope, as_json: bool) 
     """Recall the memory ID no more until it is released; the REASON is kept with it."""
     with place.there() as engine:
         receipt = engine.curator.quarantine(id, reason, scope=scope)
-    _receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Let a quarantined memory be recalled.")
@@ -110,7 +109,7 @@ def release(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Let the quarantined memory ID be recalled; what it is at odds with and began before it holds no longer."""
     with place.there() as engine:
         receipt = engine.curator.release(id, scope=scope)
-    _receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Stand for a memory.")
@@ -122,7 +121,7 @@ def vouch(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Stand for the memory ID: it is trusted as nothing else is, whatever it came through."""
     with place.there() as engine:
         receipt = engine.curator.vouch(id, scope=scope)
-    _receipt(receipt, as_json=as_json)
+    receipts.undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Forget all that came from a source.")
@@ -153,7 +152,7 @@ def purge(place: Place, source: str, scope: Scope, dry_run: bool, yes: bool, as_
     output.rows(listing.memories(found.memories))
     output.talk(curation.previewed(found) if dry_run else curation.purged(found))
     if not dry_run:
-        output.talk(_way_back(found.run, scope))
+        output.talk(receipts.way_back(found.run, scope))
 
 
 @curate.command(short_help="Undo what was done.")
@@ -173,16 +172,4 @@ def undo(place: Place, run: int, scope: Scope, as_json: bool) -> None:
         return
     output.rows(listing.memories(done.memories))
     output.talk(curation.undone(done))
-    output.talk(_way_back(done.run, scope))
-
-
-def _receipt(receipt: Receipt, *, as_json: bool) -> None:
-    """The receipt, and how to undo what it tells of, if anything was written."""
-    output.receipt(receipt, as_json=as_json)
-    if not as_json and not isinstance(receipt.verdict, Unchanged | Refused):
-        output.talk(_way_back(receipt.memory.commit, receipt.memory.scope))
-
-
-def _way_back(run: int | None, scope: Scope) -> str:
-    """How a run is undone, as it is typed."""
-    return f"run {run}; to undo it: recollect curate undo {run} --scope {shlex.quote(str(scope))}"
+    output.talk(receipts.way_back(done.run, scope))

@@ -41,29 +41,34 @@ class Step:
 
 OPENING = (f"An assistant books Ana's trips. What you see typed is run; today is {TODAY.date()}, in this story.",)
 
-QUESTION = '"Which seat and airport should I book for Ana?"'
+QUESTION = '"Which seat should I book for Ana, and from where?"'
 
 STORY = (
     Step(
         "Remember. Every memory has a scope: Ana's, Ben's, or the team's, which shares it with both.",
         (
             """recollect remember "Flights under four hours are booked in economy." \\
-    --scope acme --shared --kind constraint --at 2025-03-10T09Z --id economy""",
+    --scope acme --shared --kind constraint --at 2025-03-10 --id economy""",
             """recollect remember "Ana likes a window seat near the front." \\
-    --scope acme/ana --kind preference --at 2025-06-02T09Z --id window""",
+    --scope acme/ana --kind preference --at 2025-06-02 --id window""",
             """recollect remember "Ana is allergic to peanuts." \\
-    --scope acme/ana --kind profile --pinned --at 2025-06-02T09Z --id peanuts""",
-            """recollect remember "Ana flies from the airport of Porto." \\
-    --scope acme/ana --kind fact --at 2025-06-02T09Z --valid-until 2025-12-20T09Z --id porto""",
-            """recollect remember "Ana moved; now she flies from the airport of Lisbon." \\
-    --scope acme/ana --kind fact --at 2025-12-20T09Z --valid-from 2025-12-20T09Z --id lisbon""",
+    --scope acme/ana --kind profile --pinned --at 2025-06-02 --id peanuts""",
+            'recollect remember "Ana lives in Porto." --scope acme/ana --at 2025-06-02 --id porto',
             """recollect remember "The October flight to Berlin was three hours late. Ana missed the dinner
 with the client, took a taxi for ninety euros, and asked for morning flights from then on." \\
-    --scope acme/ana --kind event --at 2025-10-08T09Z --id late""",
+    --scope acme/ana --kind event --at 2025-10-08 --id late""",
             """recollect remember "Ben wants an aisle seat." \\
-    --scope acme/ben --kind preference --at 2025-07-01T09Z --id aisle""",
+    --scope acme/ben --kind preference --at 2025-07-01 --id aisle""",
         ),
         quiet=True,
+    ),
+    Step(
+        "Say more. Each draft is judged: no news, a change that ends the old, a secret to be taken out.",
+        (
+            'recollect remember "Ana really likes a window seat near the front!" --scope acme/ana',
+            'recollect remember "Ana lives in Lisbon." --scope acme/ana --at 2025-12-20 --id lisbon',
+            'recollect remember "The lounge password is Gate7-Lounge!42." --scope acme/ana --id lounge',
+        ),
     ),
     Step(
         "Recall. The best that fits in 300 tokens, ready for a prompt; what is pinned has room kept.",
@@ -78,8 +83,8 @@ with the client, took a taxi for ninety euros, and asked for morning flights fro
         (f"recollect search {QUESTION} --scope acme/ben",),
     ),
     Step(
-        "Turn back time. A month ago she still flew from Porto.",
-        (f"recollect search {QUESTION} \\\n    --scope acme/ana --as-of 2025-12-15T09Z --limit 2",),
+        "Turn back time. A month ago she still lived in Porto.",
+        ('recollect search "Where does Ana live?" --scope acme/ana --as-of 2025-12-15 --limit 1',),
     ),
 )
 

@@ -3,6 +3,7 @@
 import click
 
 from recollect.cli import empty, options, output
+from recollect.cli.instead import instead_of, replacement
 from recollect.cli.place import Place, place
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
@@ -19,10 +20,11 @@ def show(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     with place.there() as engine:
         memory = engine.get(id, scope=scope)
         usage = engine.usage(id, scope=scope)
+        by = replacement(engine, memory)
     if as_json:
-        output.data({**wire.memory(memory), "usage": wire.usage(usage)})
+        output.data({**wire.memory(memory), "usage": wire.usage(usage), "replacement": wire.replacement(by)})
     else:
-        output.lines(text.memory(memory, usage, output.paint))
+        output.lines(text.memory(memory, usage, output.paint, by))
 
 
 @click.command(short_help="List the versions of a memory.")
@@ -34,10 +36,13 @@ def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     """Print every version of the memory ID, the oldest first."""
     with place.there() as engine:
         versions = engine.history(id, scope=scope)
+        instead, last = instead_of(engine, versions), versions[-1].superseded_by
     if as_json:
-        output.data({"id": id, "versions": [wire.memory(version) for version in versions]})
+        by = None if last is None else instead.get(last)
+        said = [wire.memory(version) for version in versions]
+        output.data({"id": id, "versions": said, "replacement": wire.replacement(by)})
     else:
-        output.rows(listing.versions(versions))
+        output.rows(listing.versions(versions, instead))
 
 
 @click.command("list", short_help="List the memories of a scope.")
@@ -62,9 +67,10 @@ def listed(place: Place, scope: Scope, below: bool, statuses: tuple[Status, ...]
     with place.there() as engine:
         memories = engine.memories(scope=scope, below=below, statuses=statuses)
         hints = [] if memories else empty.told_scope(engine, scope)
+        instead = {} if as_json else instead_of(engine, memories)
     if as_json:
         output.data({"scope": str(scope), "memories": [wire.memory(memory) for memory in memories]})
     else:
-        output.rows(listing.memories(memories))
+        output.rows(listing.memories(memories, instead))
     for hint in hints:
         output.talk(hint)

@@ -15,6 +15,7 @@ from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import limits
 from recollect.model.memory import Kind, named
 from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import Provenance
 from recollect.ranking.lines import read_moment
 from recollect.ranking.profiles import BUILT_IN
 
@@ -73,6 +74,18 @@ def asked(profile_default: str) -> Callable[[F], F]:
         return command
 
     return add
+
+
+def provenance(help: str) -> Callable[[F], F]:
+    """--provenance: what somebody types at a terminal is the user's word, and what a program calls for is a model's."""
+    typed, called = Provenance.DIRECT_USER.value, Provenance.MODEL_INFERENCE.value
+    return click.option(
+        "--provenance",
+        metavar="CLASS",
+        callback=_provenance,
+        shell_complete=partial(_offered, Provenance),
+        help=f"{help}  [default: {typed} at a terminal, else {called}]",
+    )
 
 
 def share(name: str, help: str) -> Callable[[F], F]:
@@ -147,6 +160,13 @@ def _choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, va
     if isinstance(value, tuple):
         return tuple(named(param.opts[0], one, choices) for one in value) or None
     return None if value is None else named(param.opts[0], value, choices)
+
+
+def _provenance(_: click.Context, param: click.Parameter, value: str | None) -> Provenance | None:
+    """What is said, or that a user types; `None`, which is as good as a model, where neither is known."""
+    if value is not None:
+        return named(param.opts[0], value, Provenance)
+    return Provenance.DIRECT_USER if sys.stdin.isatty() else None
 
 
 def _offered(choices: type[StrEnum], _: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

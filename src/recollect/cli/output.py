@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from recollect.model.verdict import Receipt
-from recollect.render import text, wire
+from recollect.render import wire
 from recollect.render.looks import Look
 from recollect.render.table import Table, aligned, separated
 
@@ -79,14 +78,3 @@ def stage(ctx: click.Context) -> None:
 def _staged() -> bool:
     ctx = click.get_current_context(silent=True)
     return ctx is not None and _STAGE in ctx.meta
-
-
-def receipt(receipt: Receipt, *, as_json: bool) -> None:
-    """Which memory it is, so that a script can go on with it, and what became of it."""
-    if as_json:
-        data(wire.receipt(receipt))
-    else:
-        if receipt.kept:
-            click.echo(receipt.id)
-        for line in text.receipt(receipt):
-            talk(line)

@@ -4,11 +4,10 @@ from typing import Any
 
 import click
 
-from recollect.cli import options, output
+from recollect.cli import options, receipts
 from recollect.cli.place import Place, place
 from recollect.model.draft import read_draft
 from recollect.model.memory import Kind
-from recollect.model.trust import Provenance
 
 
 @click.command(cls=options.Texted, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
@@ -32,14 +31,7 @@ from recollect.model.trust import Provenance
 @options.moment("--at", "When it was observed; now if not given.")
 @options.moment("--valid-from", "Since when it holds.")
 @options.moment("--valid-until", "Until when it holds.")
-@options.choice(
-    Provenance,
-    "--provenance",
-    metavar="CLASS",
-    default=Provenance.MODEL_INFERENCE.value,
-    show_default=True,
-    help="Through whom it came.",
-)
+@options.provenance("Through whom it came.")
 @click.option("--source", metavar="ID", help="The document, tool or import it came from.")
 @click.option("--derived-from", metavar="ID", multiple=True, help="A memory it was made from; may be repeated.")
 @click.option("--evidence", metavar="QUOTE", multiple=True, help="A quote that bears it out; may be repeated.")
@@ -57,7 +49,8 @@ def remember(place: Place, /, text: str, as_json: bool, **given: Any) -> None:
     recollect remember "Ana prefers window seats" --scope acme/ana --kind preference
     git log -1 --format=%B | recollect remember - --scope acme/builds --kind event
     """
-    draft = read_draft({"text": options.said(text), **given})
+    told = {name: value for name, value in given.items() if value is not None}
+    draft = read_draft({"text": options.said(text), **told})
     with place.made() as engine:
         (receipt,) = engine.remember_all([draft])
-    output.receipt(receipt, as_json=as_json)
+    receipts.told(receipt, as_json=as_json)

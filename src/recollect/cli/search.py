@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from recollect.cli import empty, options, output
+from recollect.cli.instead import instead_of
 from recollect.cli.place import Place, place
 from recollect.render import listing, text, wire
 
@@ -35,12 +36,13 @@ def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool
     with place.there() as engine:
         ranking = engine.search(options.said(query), limit=limit, **asked)
         hints = empty.told(engine, ranking, as_json=as_json, **asked)
+        instead = {} if as_json or explain else instead_of(engine, (one.memory for one in ranking))
     if as_json:
         output.data(wire.search(ranking))
     elif explain:
         output.lines(text.ranking(ranking, output.paint, width=output.width()))
     else:
-        output.rows(listing.found(ranking))
+        output.rows(listing.found(ranking, instead))
         output.talk(text.tally(ranking))
     for hint in hints:
         output.talk(hint)

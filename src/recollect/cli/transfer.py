@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TextIO
 
 import click
 
+from recollect import wiring
 from recollect.cli import empty, importing, options, output
 from recollect.cli.bars import bar
 from recollect.cli.extract import extract_stored
@@ -17,10 +19,12 @@ from recollect.cli.lines import Lines, read_again
 from recollect.cli.place import Place, place
 from recollect.engine import archive, transfer
 from recollect.engine.engine import Engine
+from recollect.engine.importing import Source, a_format, drafts, refuse_foreign
 from recollect.errors import InvalidInput
 from recollect.importers.chat import CHAT
 from recollect.importers.formats import FORMATS
 from recollect.model.archive import Inventory
+from recollect.model.limits import IN_MEMORY
 from recollect.model.scope import Scope
 from recollect.render import extraction, text, wire
 
@@ -67,7 +71,9 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
 @click.option("--scope", metavar="SCOPE", help="Whose memories they become, as acme/ana; with --format.")
 @click.option("--skip-bad", is_flag=True, help="Leave out what cannot be read, and tell of it; with --format.")
 @click.option("--extract", is_flag=True, help="Remember too what the conversations leave behind; with --format chat.")
-@click.option("--dry-run", is_flag=True, help="Read FILE and tell what is in it, and write nothing; with --format.")
+@click.option(
+    "--dry-run", is_flag=True, help="Read FILE and tell what would become of it, and write nothing; with --format."
+)
 @options.as_json
 @place
 def import_(
@@ -104,16 +110,22 @@ def import_(
         if format_name is None or scope is None:
             _import_ours(place, lines, as_json=as_json)
             return
-        source = importing.Source(
-            lines=lines,
-            name=_name(file),
-            format=importing.a_format(format_name),
-            scope=Scope.parse(scope),
-            skip_bad=skip_bad,
-        )
-        if extract and source.format is not CHAT:
+        format = a_format("--format", format_name)
+        if extract and format is not CHAT:
             raise InvalidInput("--extract goes with --format chat; other formats have no conversations")
-        taken = importing.take_in(place, source, dry=dry_run)
+        source = Source(lines=lines, name=_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad)
+        if not (dry_run or place.exists):
+            drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
+        with _tried(place) if dry_run else place.made() as engine, bar("importing") as show:
+            taken = engine.import_from(
+                lines,
+                format=format.name,
+                scope=source.scope,
+                name=source.name,
+                skip_bad=skip_bad,
+                dry_run=dry_run,
+                progress=show,
+            )
         left = extract_stored(place, source) if extract and not dry_run else []
     if as_json:
         output.data({**importing.data(taken), **({"extracted": extraction.data(left)} if extract else {})})
@@ -122,9 +134,14 @@ def import_(
         output.lines(extraction.told(left, output.paint) if extract else [])
 
 
+def _tried(place: Place) -> AbstractContextManager[Engine]:
+    """The engine of the store, or of a throw-away if there is none: what is only tried makes no store."""
+    return place.there() if place.exists else wiring.open(IN_MEMORY)
+
+
 def _import_ours(place: Place, lines: Lines, *, as_json: bool) -> None:
     """Take in an export of ours; one of others is refused with the format it looks like."""
-    importing.refuse_foreign(lines)
+    refuse_foreign(lines)
     # before a store is made, so that what is refused makes none
     encoder = None if place.exists else transfer.check(lines, datetime.now(UTC)).encoder
     with place.made(encoder) as engine, bar("importing") as show:

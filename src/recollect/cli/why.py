@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from recollect.cli import options, output
+from recollect.cli.instead import replacement
 from recollect.cli.place import Place, place
 from recollect.render import text, wire
 
@@ -24,7 +25,8 @@ def why(place: Place, /, id: str, query: str, tokens: int, as_json: bool, **aske
     """
     with place.there() as engine:
         reason = engine.why(id, options.said(query), tokens=tokens, **asked)
+        by = replacement(engine, reason.candidate.memory)
     if as_json:
         output.data(wire.why(reason))
     else:
-        output.lines(text.why(reason, output.paint))
+        output.lines(text.why(reason, output.paint, by))

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.engine import change, erase, extract, graph, inspect, recall, transfer
+from recollect.engine import change, erase, extract, graph, importing, inspect, recall, transfer
 from recollect.engine.background import Background, Pending
 from recollect.engine.curate import Curator
 from recollect.engine.extract import Extracted, read_turns
@@ -381,6 +381,32 @@ class Engine:
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
         return transfer.import_(self._open, lines, _told(progress))
+
+    def import_from(
+        self,
+        lines: Iterable[str],
+        *,
+        format: str,
+        scope: str | Scope,
+        name: str | None = None,
+        skip_bad: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> importing.Taken:
+        """Remember what another program exported, in the format of that name; what was imported before stays as it is.
+        All of it is read before anything is written. With `dry_run`, nothing is, and it is told what would be.
+        """
+        if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
+            raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
+        source = importing.Source(
+            lines=list(transfer.texts(lines)),  # which are read more than once
+            name=None if name is None else limits.an_id("name", name),
+            format=importing.a_format("format", format),
+            scope=a_scope(scope),
+            skip_bad=limits.a_flag("skip_bad", skip_bad),
+        )
+        dry = limits.a_flag("dry_run", dry_run)
+        return importing.import_from(self._open, source, dry=dry, progress=_told(progress))
 
     def backup(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
         """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""

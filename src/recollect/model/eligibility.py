@@ -7,6 +7,9 @@ from enum import StrEnum
 from recollect.model.memory import Memory, Status
 from recollect.model.values import amended
 
+HELD = (Status.ACTIVE, Status.SUPERSEDED)
+"""The standings of what may be recalled for some moment."""
+
 
 class Barrier(StrEnum):
     """Why a memory that the scope may see is not recalled: what it is, or that only other kinds were asked for."""
@@ -27,7 +30,8 @@ def revised_since(memory: Memory, at: datetime) -> bool:
 def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
     """What a memory was at the moment, from its versions, the oldest first; `None` if nothing is known of then.
 
-    Its text and judgements are those of then. Its standing is that of now: what is forgotten stays forgotten.
+    Its text and judgements are those of then. Its standing is that of now: what is forgotten stays forgotten. What was
+    put away by then and only came back by being said again later was not to be recalled.
     """
     now = versions[-1]
     if not revised_since(now, at):
@@ -36,13 +40,20 @@ def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
     if then is None:
         return None
     until = then.valid_until or now.valid_until  # which may be before its beginning: then it never held
-    return amended(then, status=now.status, pinned=now.pinned, indexed=now.indexed, valid_until=until)
+    status = then.status if _put_away(then, at) else now.status
+    return amended(then, status=status, pinned=now.pinned, indexed=now.indexed, valid_until=until)
+
+
+def _put_away(version: Memory, at: datetime) -> bool:
+    """Whether the version stood where nothing recalls it, and did so by the moment."""
+    return version.status not in HELD and version.recorded_at is not None and version.recorded_at <= at
 
 
 def barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool = False) -> Barrier | None:
     """What keeps the memory from being recalled for this moment, or `None`.
 
-    If the moment is the `present`, whatever is there is known, also if a clock that went back dates it later.
+    If the moment is the `present`, whatever is there is known, also if a clock that went back dates it later; and what
+    was superseded is over, also if such a clock says that it is not yet.
 
     A superseded memory held until it was replaced, so it may be recalled as of before that. A text that was observed
     later was not known, though its memory was: `as_it_was` has what it said then. If the `past` is asked for too, what
@@ -57,6 +68,7 @@ def barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool =
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:
         return Barrier.NOT_YET_VALID
-    if memory.ended_by(at) and not past:
+    replaced = present and memory.status is Status.SUPERSEDED
+    if (replaced or memory.ended_by(at)) and not past:
         return Barrier.NO_LONGER_VALID
     return None

@@ -121,6 +121,11 @@ class Why:
     def id(self) -> MemoryId:
         return self.candidate.id
 
+    @property
+    def superseded_by(self) -> MemoryId | None:
+        """The memory that took its place, if one did."""
+        return None if self.candidate.memory is None else self.candidate.memory.superseded_by
+
 
 def why_ranked(
     id: str,

@@ -7,7 +7,7 @@ from recollect.model.curation import Purge, Undone
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.model.wording import counted, printable
-from recollect.render import wire
+from recollect.render import text, wire
 
 
 def purge_fields(purge: Purge) -> dict[str, Any]:
@@ -28,6 +28,11 @@ def previewed(purge: Purge) -> str:
 def purged(purge: Purge) -> str:
     """What became of what came from a source."""
     return f"{previewed(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
+
+
+def merged(sources: Iterable[Memory]) -> str:
+    """What a memory was made of, and where that stands now."""
+    return f"made of {', '.join(text.quoted(one) for one in sources)}; they are recalled through it alone"
 
 
 def undone(undone: Undone) -> str:

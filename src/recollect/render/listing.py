@@ -1,36 +1,55 @@
 """Memories in a list, and figures of many: what the row of each says."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import UTC
 
-from recollect.model.memory import Memory
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.stats import Stats
+from recollect.model.wording import printable
 from recollect.ranking.result import Ranking
 from recollect.render.table import Table
-from recollect.render.text import date, headline, marks, moment
+from recollect.render.text import date, headline, marks, moment, replaced
+
+Replacements = Mapping[MemoryId, Memory]
+"""The memories that took the place of others, as far as they are known."""
 
 
-def found(ranking: Ranking) -> Table:
+def found(ranking: Ranking, instead: Replacements | None = None) -> Table:
     """What a search found, best first."""
     rows = [
-        (f"{float(one.score):.3f}", one.id, one.memory.kind.value, date(one.memory), headline(one.memory))
+        (f"{float(one.score):.3f}", one.id, one.memory.kind.value, date(one.memory), _said(one.memory, instead))
         for one in ranking
     ]
     return Table(("score", "id", "kind", "date", "text"), rows)
 
 
-def memories(memories: Iterable[Memory]) -> Table:
+def memories(memories: Iterable[Memory], instead: Replacements | None = None) -> Table:
     """Memories in the order given."""
-    rows = [(one.id, str(one.scope), one.kind.value, date(one), marks(one), headline(one)) for one in memories]
+    rows = [(one.id, str(one.scope), one.kind.value, date(one), marks(one), _said(one, instead)) for one in memories]
     return Table(("id", "scope", "kind", "date", "marks", "text"), rows)
 
 
-def versions(versions: Iterable[Memory]) -> Table:
+def versions(versions: Iterable[Memory], instead: Replacements | None = None) -> Table:
     """The versions of one memory in the order given, each with when the store took it in."""
     rows = [
-        (str(one.revisions), "" if one.recorded_at is None else moment(one.recorded_at), marks(one), headline(one))
+        (
+            str(one.revisions),
+            "" if one.recorded_at is None else moment(one.recorded_at),
+            marks(one),
+            _said(one, instead),
+        )
         for one in versions
     ]
     return Table(("revision", "recorded", "marks", "text"), rows)
+
+
+def _said(memory: Memory, instead: Replacements | None) -> str:
+    """What it says, behind until when it holds, if it ends, and before what took its place or keeps it apart."""
+    until = "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
+    by = None if instead is None or memory.superseded_by is None else instead.get(memory.superseded_by)
+    apart = memory.remark if memory.status is Status.QUARANTINED else None
+    behind = "".join(f" [{printable(why)}]" for why in (replaced(memory, by), apart) if why)
+    return f"{until}{headline(memory)}{behind}"
 
 
 def stats(stats: Stats) -> Table:

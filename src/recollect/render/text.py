@@ -80,9 +80,9 @@ def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]
         yield f"× {scale.times:.3f} {paint(Look.BAR, _bar(scale.times))} {printable(str(scale))}"
 
 
-def why(why: Why, paint: Paint = plain) -> Iterator[str]:
-    """Where a candidate stands or fell, and what would have put it in."""
-    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate, why.candidate.memory)}"
+def why(why: Why, paint: Paint = plain, by: Memory | None = None) -> Iterator[str]:
+    """Where a candidate stands or fell, and what would have put it in; `by` is what took its place, if known."""
+    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate, why.candidate.memory, by)}"
     if isinstance(why.fate, Barred):
         return  # nobody asked about it, so it has no score
     yield f"score {paint(Look.SCORE, f'{why.explanation.score:.3f}')}"
@@ -95,13 +95,13 @@ def why(why: Why, paint: Paint = plain) -> Iterator[str]:
         yield f"{lead} {_change(change)}"
 
 
-def memory(memory: Memory, usage: Usage, paint: Paint = plain) -> Iterator[str]:
-    """A memory with all that is known of it, and what happened to it since."""
+def memory(memory: Memory, usage: Usage, paint: Paint = plain, by: Memory | None = None) -> Iterator[str]:
+    """A memory with all that is known of it, what took its place and what happened to it since."""
     yield paint(Look.STRONG, memory.id)
     if memory.title is not None:
         yield f"  {printable(memory.title)}"
     yield from (f"  {line}" for line in printable_lines(memory.text))
-    said = {name: value for name, value in (*_facts(memory), *_uses(usage)) if value}
+    said = {name: value for name, value in (*_facts(memory, by), *_uses(usage)) if value}
     for name, value in said.items():
         yield f"{paint(Look.FAINT, f'{name:<10}')} {printable(value)}"
 
@@ -111,28 +111,32 @@ def verdict(verdict: Verdict) -> str:
     match verdict:
         case Created():
             return "created"
-        case Updated(revision):
-            return f"updated: revision {revision}"
+        case Updated(revision, instead_of):
+            return f"updated: revision {revision}{_ended(instead_of)}"
         case Reinforced(_, reason):
             return f"nothing new ({reason}); counted as said again"
         case Superseded(old, reason):
             return f"created; {old} holds no longer ({reason})"
         case Outdated(newer, reason):
             return f"created as what held until {newer} ({reason})"
-        case Reactivated(was, _):
-            return f"back: it was {was}, and was said again since"
+        case Reactivated(was, instead_of):
+            return f"back: it was {was}, and was said again since{_ended(instead_of)}"
         case Unindexed(_, reason):
             return f"kept, and not indexed: {reason}"
         case Quarantined(reason, other):
-            return f"quarantined: {reason}{_other(other)}; `recollect curate release ID` lets it be recalled"
+            return f"quarantined: {reason}{_other(other)}"
         case Refused(reason, _):
             return f"refused: {reason}"
-        case Changed(to):
-            return f"now {to}"
+        case Changed(to, instead_of):
+            return f"now {to}{_ended(instead_of)}"
         case Unchanged():
             return "unchanged: nothing of that is new"
         case _ as unknown:
             assert_never(unknown)
+
+
+def _ended(other: MemoryId | None) -> str:
+    return "" if other is None else f"; {other} holds no longer"
 
 
 def _other(other: MemoryId | None) -> str:
@@ -208,6 +212,28 @@ def quoted(memory: Memory) -> str:
     return f"{memory.id} ({shortened(headline(memory))})"
 
 
+def replaced(memory: Memory, by: Memory | None = None) -> str:
+    """What took the place of the memory, with its words if it is known; nothing if nothing did."""
+    if memory.superseded_by is None:
+        return ""
+    return f"replaced by {memory.superseded_by if by is None else quoted(by)}"
+
+
+def remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
+    """What can be done about a verdict that keeps a memory out of every recall, and what is typed after `recollect`."""
+    if not receipt.kept:
+        return None
+    scope = "--scope", str(receipt.memory.scope)
+    what = (*scope, "--", receipt.id) if receipt.id.startswith("-") else (receipt.id, *scope)
+    match receipt.verdict:
+        case Quarantined():
+            return "to let it be recalled", ("curate", "release", *what)
+        case Refused() if receipt.memory.status is not Status.ACTIVE:
+            return "to bring it back", ("restore", *what)
+        case _:
+            return None
+
+
 def date(memory: Memory) -> str:
     """The day its present text was observed, in UTC."""
     return (memory.observed_at or memory.created_at).date().isoformat()
@@ -229,6 +255,8 @@ def _placed(place: int, scored: Scored, paint: Paint, width: int | None) -> Iter
     said = f"  {scored.id}" if known is None else f"  {scored.id}  {printable(_spoken(known))}"
     shown = said if width is None else cut(said, max(width - len(rank) - len(score), LEAST))
     yield f"{rank}{paint(Look.SCORE, score)}{shown}"
+    if known is not None and (over := ", ".join(_ending(known))):
+        yield f"     {over}"
     yield from (f"     {line}" for line in explanation(scored.explanation, paint))
 
 
@@ -283,11 +311,11 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
     yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
 
 
-def _facts(memory: Memory) -> Iterator[tuple[str, str]]:
+def _facts(memory: Memory, by: Memory | None) -> Iterator[tuple[str, str]]:
     yield "kind", memory.kind.value
     yield "scope", str(memory.scope)
     yield "standing", marks(memory) or memory.status.value
-    yield "replaced", "" if memory.superseded_by is None else f"by {memory.superseded_by}"
+    yield "replaced", replaced(memory, by).removeprefix("replaced ")
     yield "remark", memory.remark or ""
     yield "topic", memory.topic_key or ""
     yield "subject", memory.subject or ""
@@ -311,6 +339,13 @@ def _validity(memory: Memory) -> Iterator[str]:
         yield f"until {moment(memory.valid_until)}"
 
 
+def _ending(memory: Memory) -> Iterator[str]:
+    if memory.valid_until is not None:
+        yield f"until {_beginning(memory.valid_until)}"
+    if memory.superseded_by is not None:
+        yield replaced(memory)
+
+
 def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     last = f", last {moment(usage.last_served_at)}" if usage.last_served_at is not None else ""
     yield "served", f"{counted(usage.served, 'time')}{last}"
@@ -319,10 +354,12 @@ def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     yield "said again", counted(usage.echoed, "time") if usage.echoed else ""
 
 
-def _fate(fate: Fate, memory: Memory | None) -> str:
+def _fate(fate: Fate, memory: Memory | None, by: Memory | None) -> str:
     match fate:
         case Barred(barrier, status):
-            return f"is not recalled: {_barrier(barrier, status, memory)}"
+            ended = barrier in (Barrier.STATUS, Barrier.NO_LONGER_VALID)
+            instead = "" if memory is None or not ended else replaced(memory, by)
+            return f"is not recalled: {_barrier(barrier, status, memory)}{instead and f'; it was {instead}'}"
         case Gated(signal, value, at_least, otherwise):
             found = (
                 f"{signal} is {_short_of(value, at_least)}" if value is not None else f"it has no evidence for {signal}"

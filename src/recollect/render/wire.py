@@ -19,7 +19,7 @@ from recollect.model.verdict import Receipt
 from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.ranking.why import Barred, BelowMinimum, Change, Gated, Outranked, Ranked, Unpacked, Why
 
 LAST_OF_FOUR_DIGITS = 0xFFFF
 """The last character that JSON writes as one \\u and four digits."""
@@ -36,6 +36,11 @@ def line(value: Any) -> str:
 def memory(memory: Memory) -> dict[str, Any]:
     """A memory with all that is known of it but its use."""
     return {one.name: _plain(getattr(memory, one.name)) for one in fields(memory)}
+
+
+def replacement(memory: Memory | None) -> dict[str, Any] | None:
+    """What took the place of a memory, by its id and its words."""
+    return None if memory is None else {"id": memory.id, "text": memory.text}
 
 
 def usage(usage: Usage) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def why(why: Why) -> dict[str, Any]:
     """Where a candidate stands or fell, and what would have put it in."""
     return {
         "id": why.id,
-        "fate": _fate(why.fate),
+        "fate": _fate(why),
         "score": why.explanation.score,
         **_explanation(why.explanation),
         "changes": [_change(change) for change in why.changes],
@@ -246,10 +251,11 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     return {"parts": parts, "factors": factors}
 
 
-def _fate(fate: Fate) -> dict[str, Any]:
-    match fate:
+def _fate(why: Why) -> dict[str, Any]:
+    match why.fate:
         case Barred(barrier, status):
-            return {"step": "eligibility", "barrier": barrier.value, "status": status.value}
+            stands = {"barrier": barrier.value, "status": status.value, "superseded_by": why.superseded_by}
+            return {"step": "eligibility", **stands}
         case Gated(signal, value, at_least, otherwise):
             return {"step": "gate", "signal": signal, "value": value, "at_least": at_least, "or": dict(otherwise)}
         case BelowMinimum(min_score):

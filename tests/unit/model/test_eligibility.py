@@ -65,3 +65,27 @@ def test_a_memory_is_recalled_for_the_moments_in_which_it_was_known_and_held(
     given: dict[str, Any], expected: Barrier | None
 ) -> None:
     assert barrier(a_memory(**given), NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (NOW, Status.ACTIVE),  # before anybody forgot it
+        (NOW + SECOND, Status.FORGOTTEN),
+        (NOW + DAY - SECOND, Status.FORGOTTEN),
+        (NOW + DAY, Status.ACTIVE),  # when it was said again
+    ],
+)
+def test_what_was_put_away_by_then_and_was_said_again_later_was_away(at: datetime, expected: Status) -> None:
+    said = a_memory(created_at=NOW, updated_at=NOW, recorded_at=NOW)
+    away = said.changed(status=Status.FORGOTTEN, recorded_at=NOW + SECOND)
+    was = as_it_was([said, away, said.changed(updated_at=NOW + DAY, recorded_at=NOW + DAY)], at)
+    assert was is not None
+    assert was.status is expected
+
+
+@pytest.mark.parametrize("until", [NOW, NOW + SECOND])
+def test_at_present_what_was_superseded_is_over_whatever_the_clock_says(until: datetime) -> None:
+    replaced = a_memory(status=Status.SUPERSEDED, valid_until=until)
+    assert barrier(replaced, NOW, present=True) is Barrier.NO_LONGER_VALID
+    assert barrier(replaced, NOW, present=True, past=True) is None

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from recollect.model.memory import Kind, Status
+from recollect.model.memory import Kind, MemoryId, Status
 from recollect.render import listing
 from recollect.testing import NOW, a_memory, a_ranking
 
@@ -44,6 +44,23 @@ def test_a_listed_memory_says_whose_it_is_and_what_sets_it_apart() -> None:
         ("acme/ana", "observation", "2026-01-01", ""),
         ("acme/ana", "observation", "2026-01-01", "forgotten, pinned, shared"),
     ]
+
+
+def test_what_is_over_says_until_when_and_what_took_its_place() -> None:
+    end = NOW + timedelta(days=31)
+    old = a_memory("a", valid_until=end, status=Status.SUPERSEDED, superseded_by=MemoryId("b"))
+    new = a_memory("b", text="deploys run on Mondays")
+    said = "[until 2026-02-01] deploys run on Fridays"
+    for instead, by in ((None, "b"), ({}, "b"), ({new.id: new}, "b (deploys run on Mondays)")):
+        tables = (listing.memories([old], instead), listing.versions([old], instead))
+        assert [table.rows[0][-1] for table in tables] == [f"{said} [replaced by {by}]"] * 2
+    assert listing.found(a_ranking([old, new])).rows[0][-1] == f"{said} [replaced by b]"
+
+
+def test_what_is_kept_apart_says_why() -> None:
+    waits = a_memory("a", status=Status.QUARANTINED, remark="who said so?")
+    assert listing.memories([waits]).rows[0][-1] == "deploys run on Fridays [who said so?]"
+    assert listing.memories([waits.changed(status=Status.ACTIVE)]).rows[0][-1] == "deploys run on Fridays"
 
 
 def test_the_date_is_when_the_present_text_was_observed() -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from recollect.model.eligibility import Barrier
+from recollect.model.extraction import Extract, Extraction
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.trust import Provenance
 from recollect.model.usage import UNUSED, Usage
@@ -15,6 +16,7 @@ from recollect.model.verdict import (
     Outdated,
     Quarantined,
     Reactivated,
+    Receipt,
     Refused,
     Reinforced,
     Superseded,
@@ -29,7 +31,7 @@ from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
 from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
-from recollect.render import text
+from recollect.render import extraction, text
 from recollect.render.looks import Look
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.unit.ranking.sample import SAMPLE
@@ -298,8 +300,8 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
         (Outdated(MemoryId("n"), "why"), "created as what held until n (why)"),
         (Reactivated("forgotten"), "back: it was forgotten, and was said again since"),
         (Unindexed(MemoryId("t"), "why"), "kept, and not indexed: why"),
-        (Quarantined("why"), "quarantined: why; `recollect curate release ID` lets it be recalled"),
-        (Quarantined("why", MemoryId("o")), "quarantined: why (o); `recollect curate release ID` lets it be recalled"),
+        (Quarantined("why"), "quarantined: why"),
+        (Quarantined("why", MemoryId("o")), "quarantined: why (o)"),
         (Refused("why"), "refused: why"),
         (Changed("pinned"), "now pinned"),
         (Unchanged(), "unchanged: nothing of that is new"),
@@ -320,3 +322,28 @@ def test_looks_are_given_to_parts_and_change_no_word() -> None:
     painted = list(text.ranking(rank(pool, built_in("salience"), NOW), paint))
     assert painted == list(text.ranking(rank(pool, built_in("salience"), NOW)))
     assert seen == [Look.SCORE, Look.BAR, Look.BAR, Look.BAR]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "way"),
+    [
+        (Quarantined("why"), Status.QUARANTINED, ("to let it be recalled", ("curate", "release"))),
+        (Refused("why"), Status.FORGOTTEN, ("to bring it back", ("restore",))),
+        (Refused("why"), Status.ACTIVE, None),
+        (Created(), Status.ACTIVE, None),
+    ],
+)
+def test_what_keeps_a_memory_out_of_recall_comes_with_the_command_that_lets_it_in(
+    verdict: Verdict, status: Status, way: tuple[str, tuple[str, ...]] | None
+) -> None:
+    memory = a_memory("m", status=status)
+    expected = None if way is None else (way[0], (*way[1], "m", "--scope", "acme/ana"))
+    assert text.remedy(Receipt(memory.id, verdict, memory)) == expected
+    assert text.remedy(Receipt(None, verdict, None)) is None
+
+
+def test_an_extract_that_is_kept_apart_comes_with_the_command_that_lets_it_in() -> None:
+    memory = a_memory("my m", status=Status.QUARANTINED)
+    said = Extract(text=memory.text, quote=memory.text, turn=0, kind=memory.kind)
+    found = [([Receipt(memory.id, Quarantined("why"), memory)], Extraction(extracts=(said,)))]
+    assert "  to let it be recalled: recollect curate release 'my m' --scope acme/ana" in list(extraction.told(found))

@@ -57,7 +57,7 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
         ),
         (
             Barred(Barrier.STATUS, Status.FORGOTTEN),
-            {"step": "eligibility", "barrier": "status", "status": "forgotten"},
+            {"step": "eligibility", "barrier": "status", "status": "forgotten", "superseded_by": None},
         ),
         (BelowMinimum(0.1), {"step": "min_score", "min_score": 0.1}),
         (Outranked(7, 5), {"step": "limit", "place": 7, "limit": 5}),
@@ -107,7 +107,7 @@ def test_a_memory_has_every_field_and_plain_values() -> None:
 
 SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
     (Created(), {"verdict": "created"}),
-    (Updated(3), {"verdict": "updated", "revision": 3}),
+    (Updated(3, MemoryId("o")), {"verdict": "updated", "revision": 3, "instead_of": "o"}),
     (Reinforced(MemoryId("m")), {"verdict": "reinforced", "twin": "m", "reason": "the same words"}),
     (Superseded(MemoryId("o"), "why"), {"verdict": "superseded", "old": "o", "reason": "why"}),
     (Outdated(MemoryId("n"), "why"), {"verdict": "outdated", "newer": "n", "reason": "why"}),
@@ -115,7 +115,7 @@ SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
     (Unindexed(MemoryId("t"), "why"), {"verdict": "unindexed", "twin": "t", "reason": "why"}),
     (Quarantined("why"), {"verdict": "quarantined", "reason": "why", "other": None}),
     (Refused("why", MemoryId("t")), {"verdict": "refused", "reason": "why", "other": "t"}),
-    (Changed("pinned"), {"verdict": "changed", "to": "pinned"}),
+    (Changed("pinned"), {"verdict": "changed", "to": "pinned", "instead_of": None}),
     (Unchanged(), {"verdict": "unchanged"}),
 ]
 

@@ -1,0 +1,54 @@
+"""What a writer is told: which memory it is, what became of it, and what to type to go on from there."""
+
+import shlex
+
+import click
+
+from recollect.cli import output
+from recollect.cli.place import Place
+from recollect.model.scope import Scope
+from recollect.model.verdict import Receipt, Refused, Unchanged
+from recollect.model.wording import printable
+from recollect.render import text, wire
+
+REFUSED = 1
+"""What a shell learns of a write that was refused: that it failed."""
+
+
+def told(receipt: Receipt, *, as_json: bool) -> None:
+    """Which memory it is, so that a script can go on with it, and what became of it; a refusal ends the command."""
+    refused = isinstance(receipt.verdict, Refused)
+    if as_json:
+        output.data(wire.receipt(receipt))
+    elif not refused:
+        click.echo(receipt.id)
+        for line in text.receipt(receipt):
+            output.talk(line)
+    if refused:
+        click.echo(f"Error: {printable(text.verdict(receipt.verdict))}; nothing was written", err=True)
+    way = text.remedy(receipt)
+    if way is not None and not as_json:
+        what, words = way
+        output.talk(f"{what}: {typed(*words)}")
+    if refused:
+        click.get_current_context().exit(REFUSED)
+
+
+def undoable(receipt: Receipt, *more: str, as_json: bool) -> None:
+    """The same of a change, with what more there is to say, and how to undo it, if anything was written."""
+    told(receipt, as_json=as_json)
+    if not as_json and not isinstance(receipt.verdict, Unchanged):
+        for line in (*more, way_back(receipt.memory.commit, receipt.memory.scope)):
+            output.talk(line)
+
+
+def way_back(run: int | None, scope: Scope) -> str:
+    """How a run is undone, as it is typed."""
+    return f"run {run}; to undo it: {typed('curate', 'undo', str(run), '--scope', str(scope))}"
+
+
+def typed(*words: str) -> str:
+    """A command as it is typed in the same shell: on the same store."""
+    place = click.get_current_context().find_object(Place)
+    before = ["--db", place.target] if place is not None and place.asked_for else []
+    return printable(shlex.join(["recollect", *before, *words]))
