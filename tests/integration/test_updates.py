@@ -2,18 +2,22 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import recollect
-from recollect.evaluation.pairs import shipped_pairs
+from recollect.evaluation.pairs import Pair, read_pairs, shipped_pairs
 from recollect.importers.formats import FORMATS
 from recollect.model.scope import Scope
 
 T0 = datetime(2026, 1, 5, 9, tzinfo=UTC)
 SCOPE = "acme/ana"
+
+UNSEEN = Path(__file__).parent / "unseen_pairs.jsonl"
+"""Pairs that were written without sight of any rule, and that no rule was mended by (ADR 0059)."""
 
 UPDATES = [
     ("I live in Rome", "User lives in Oslo"),
@@ -104,13 +108,24 @@ def test_two_users_of_mem0_in_one_scope_do_not_end_each_others_truths(memory: re
     ]
 
 
-def test_most_labelled_updates_supersede_and_nothing_else_that_is_labelled_does(memory: recollect.Engine) -> None:
-    verdicts = Counter[tuple[str, str]]()
-    for number, pair in enumerate(shipped_pairs()):
+def verdicts_on(pairs: Iterable[Pair], memory: recollect.Engine) -> Counter[tuple[str, str]]:
+    """What becomes of the second text of each pair when the first is known, by the label of the pair."""
+    found = Counter[tuple[str, str]]()
+    for number, pair in enumerate(pairs):
         scope = f"pairs/p{number}"
         memory.remember(pair.old, scope=scope, kind="fact", speaker=pair.speaker)
         verdict = memory.remember(pair.new, scope=scope, kind="fact", speaker=pair.speaker).verdict
-        verdicts[pair.label, type(verdict).__name__] += 1
-    assert verdicts["update", "Superseded"] >= 160
+        found[pair.label, type(verdict).__name__] += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pairs", "least"), [(shipped_pairs(), 160), (read_pairs(UNSEEN.read_text().splitlines()), 45)]
+)
+def test_labelled_updates_supersede_and_nothing_else_that_is_labelled_does(
+    pairs: Sequence[Pair], least: int, memory: recollect.Engine
+) -> None:
+    verdicts = verdicts_on(pairs, memory)
+    assert verdicts["update", "Superseded"] >= least
     assert {verdict for label, verdict in verdicts if label == "other"} == {"Created"}
     assert verdicts["update", "Reinforced"] == 0

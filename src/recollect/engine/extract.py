@@ -111,7 +111,7 @@ def _said_again(world: World, extract: Extract, heard: Sequence[Said]) -> Extrac
 def _understood(world: World, heard: Sequence[Said], most: int) -> Extraction:
     """What the extractor makes of the turns; of what was not taken, only what may be shown."""
     found = world.extractor.extract(heard, most=most) if heard else Extraction()
-    shown = (Rejected(clean(one.text, world.policy.secrets), one.reason) for one in found.rejected)
+    shown = (Rejected(shortened(clean(one.text, world.policy.secrets)), one.reason) for one in found.rejected)
     return replace(found, rejected=tuple(shown))
 
 

@@ -385,4 +385,4 @@ def _chosen(taken: Sequence[Extract], most: int) -> tuple[list[Extract], list[Re
 
 
 def _rejected(text: str, reason: Objection) -> Rejected:
-    return Rejected(shortened(text), reason)
+    return Rejected(shortened(text, LONGEST_TEXT), reason)  # far longer than is shown, so no secret is cut in two there
