@@ -581,12 +581,8 @@ def test_a_key_answers_a_retry_with_each_verdict(clock: Clock) -> None:
             assert isinstance(first.verdict, verdict), draft
             lines = list(memory.export())
             again = memory.remember(scope=ANA, key=f"k-{number}", **draft)
-            assert (again.id, again.verdict, again.reason, again.other) == (
-                first.id,
-                first.verdict,
-                first.reason,
-                first.other,
-            )
+            assert (again.id, type(again.verdict), again.other) == (first.id, verdict, first.other)
+            assert first.reason.startswith(again.reason)  # what it ended may be erased, so its words are not kept
             assert list(memory.export()) == lines
             with pytest.raises(recollect.Conflict):
                 memory.remember(scope=ANA, key=f"k-{number}", **{**draft, "text": f"{draft['text']} indeed"})

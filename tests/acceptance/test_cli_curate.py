@@ -53,7 +53,8 @@ def test_several_are_merged_into_one_and_come_apart_again(shell: Shell) -> None:
     again = shell("curate", "undo", str(undone["run"]), *ANA)
     assert again.stderr.startswith(f"3 memories stand as before run {undone['run']}\nrun ")
     assert [line.split("\t")[0] for line in again.stdout.splitlines()] == sorted([made["id"], *ids])
-    assert "too few" in shell("curate", "merge", ids[0], *ANA, code=2).stderr
+    few = shell("curate", "merge", ids[0], *ANA, code=2).stderr
+    assert f"'{ids[0]}' alone is too few to become one; name at least 2 memories" in few
     assert "only active ones are merged" in shell("curate", "merge", *ids, *ANA, code=1).stderr
 
 
@@ -70,7 +71,7 @@ def test_what_is_quarantined_says_why_and_is_released(shell: Shell) -> None:
     (id,) = remember(shell, SEAT)
     outcome = shell("curate", "quarantine", id, "nobody said so", *ANA)
     assert outcome.stderr.startswith("now quarantined\nrun ")
-    assert "remark     nobody said so" in shell("show", id, *ANA).stdout
+    assert "remark     by hand: nobody said so" in shell("show", id, *ANA).stdout
     assert "put REASON in quotes" in shell("curate", "quarantine", id, "nobody", "said", *ANA, code=2).stderr
     assert shell.json("curate", "release", id, *ANA)["to"] == "active"
     assert "remark" not in shell("show", id, *ANA).stdout
@@ -138,6 +139,62 @@ def test_an_operator_vouches_for_a_memory(shell: Shell) -> None:
     assert "trust      vouched\n" in shell("show", id, *ANA).stdout
 
 
+def test_who_vouches_for_what_is_quarantined_is_told_how_to_release_it(shell: Shell) -> None:
+    (id,) = remember(shell, SEAT, provenance="tool_external")
+    assert "release" not in shell("curate", "vouch", id, *ANA).stderr
+    shell("curate", "quarantine", id, "who said so?", *ANA)
+    release = f"recollect --db {shell.store} curate release {id} --scope acme/ana"
+    for _ in range(2):  # also where it is vouched for already
+        told = shell("curate", "vouch", id, *ANA).stderr.splitlines()[-1]
+        assert told == f"it is quarantined still; to let it be recalled: {release}"
+    shell(*shlex.split(release)[3:])
+    assert statuses(shell, id) == ["active"]
+
+
+def test_the_runs_of_a_memory_are_in_its_history(shell: Shell) -> None:
+    (id,) = remember(shell, SEAT)
+    shell("pin", id, *ANA)
+    runs = [line.split("\t")[2] for line in shell("history", id, *ANA).stdout.splitlines()]
+    assert runs == [str(one["commit"]) for one in shell.json("history", id, *ANA)["versions"]]
+    shell("curate", "undo", runs[-1], *ANA)
+    assert not shell.json("show", id, *ANA)["pinned"]
+
+
+def test_who_ends_another_memory_by_remembering_is_told_how_to_undo_that(shell: Shell) -> None:
+    rome, lisbon = "Ana lives in Rome", "Ana lives in Lisbon"
+    assert "undo" not in shell("remember", rome, *ANA, "--id", "rome", "--at", "2026-01-01").stderr
+    assert "undo" not in shell("remember", rome, *ANA).stderr
+    told = shell("remember", lisbon, *ANA, "--id", "lisbon", "--at", "2026-02-01").stderr.splitlines()[-1]
+    run, _, command = told.partition("; to undo it: ")
+    assert run == f"run {shell.json('show', 'lisbon', *ANA)['commit']}"
+    back = shell("remember", rome, *ANA, "--at", "2026-03-01").stderr
+    assert "lisbon holds no longer\nrun " in back
+    shell(*shlex.split(back.splitlines()[-1].partition("; to undo it: ")[2])[3:])
+    assert statuses(shell, "rome", "lisbon") == ["superseded", "active"]
+    assert shlex.split(command)[:5] == ["recollect", "--db", str(shell.store), "curate", "undo"]
+
+
+def test_a_topic_that_goes_on_is_told_how_to_undo_it_only_if_that_ended_another(shell: Shell) -> None:
+    remember(shell, "Ana lives in Rome", id="rome", at="2026-01-01", subject="home")
+    topic = (*ANA, "--topic-key", "plan")
+    shell("remember", "Ana's plan is open", *topic, "--at", "2026-01-01")
+    assert shell("remember", "Ana's plan is made", *topic, "--at", "2026-01-02").stderr == "updated: revision 2\n"
+    told = shell("remember", "Ana's plan is Oslo", *topic, "--subject", "home", "--at", "2026-01-03").stderr
+    assert told.startswith("updated: revision 3; rome holds no longer\nrun ")
+    shell(*shlex.split(told.splitlines()[-1].partition("; to undo it: ")[2])[3:])
+    assert statuses(shell, "rome") == ["active"]
+
+
+def test_a_retry_is_not_told_to_undo_what_it_did_not_do(shell: Shell) -> None:
+    remember(shell, "Ana lives in Rome", at="2026-01-01")
+    move = ("remember", "Ana lives in Lisbon", *ANA, "--id", "lisbon", "--key", "k", "--at", "2026-02-01")
+    shell(*move)
+    shell("pin", "lisbon", *ANA)
+    again = shell(*move).stderr
+    assert "holds no longer" in again
+    assert "undo" not in again
+
+
 @pytest.fixture
 def letter(shell: Shell) -> list[str]:
     """Two memories of a source, and what was made of one."""
@@ -181,6 +238,7 @@ def test_what_cannot_be_undone_says_so(shell: Shell) -> None:
     shell("pin", id, *ANA)
     assert f"has changed since run {run}" in shell("curate", "undo", run, *ANA, code=1).stderr
     assert "run 99 changed no memory of acme/ana" in shell("curate", "undo", "99", *ANA, code=3).stderr
-    shell("curate", "undo", "0", *ANA, code=2)
-    shell("curate", "undo", "first", *ANA, code=2)
+    for typed in ("0", "first", "1.5", "", "9" * 30):
+        refused = shell("curate", "undo", typed, *ANA, code=2).stderr
+        assert f"{typed!r} is no run; a run is a number, which `recollect history ID` shows." in refused
     assert "there is no store" in Shell(shell.store.with_name("none.db"))("curate", "undo", "1", *ANA, code=3).stderr

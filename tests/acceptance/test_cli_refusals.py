@@ -96,7 +96,10 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         ),
         (["remember", "x", *ANA, "--importance", "nan"], "field '--importance': nan is not a finite number"),
         (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
-        (["remember", "x", *ANA, "--at", "yesterday"], "field '--at': 'yesterday' is no date"),
+        (
+            ["remember", "x", *ANA, "--at", "yesterday"],
+            "field '--at': 'yesterday' is no date; write a day, such as 2026-01-31, or a moment, such as",
+        ),
         (["remember", "x", *ANA, "--at", "2025-01-01T09:00"], "field '--at': '2025-01-01T09:00' has no time zone"),
         (["remember", "x", *ANA, "--at", "2025-02-30"], "field '--at': '2025-02-30' is no date"),
         (["remember", "x", *ANA, "--at", "2199-01-01T00Z"], "what has not come yet is not known"),

@@ -325,7 +325,7 @@ def test_a_forgotten_memory_comes_back_to_where_it_stood(memory: recollect.Engin
     memory.forget(held, scope=ANA)
     back = [memory.restore(id, scope=ANA).memory for id in (old, new, held)]
     assert [one.status.value for one in back] == ["superseded", "active", "quarantined"]
-    assert back[2].remark == "who says so?"
+    assert back[2].remark == "by hand: who says so?"
 
 
 # ── quarantine ───────────────────────────────────────────────────────────────────────
@@ -336,10 +336,10 @@ def test_what_is_quarantined_is_not_recalled_and_says_why_until_it_is_released(
 ) -> None:
     id = memory.remember(SEAT, scope=ANA).id
     held = curator.quarantine(id, "nobody said that", scope=ANA)
-    assert (held.verdict, held.memory.remark) == (Changed("quarantined"), "nobody said that")
+    assert (held.verdict, held.memory.remark) == (Changed("quarantined"), "by hand: nobody said that")
     assert recalled(memory) == []
     assert curator.quarantine(id, "nobody said that", scope=ANA).verdict == Unchanged()
-    assert curator.quarantine(id, "a joke", scope=ANA).memory.remark == "a joke"
+    assert curator.quarantine(id, "a joke", scope=ANA).memory.remark == "by hand: a joke"
     with pytest.raises(recollect.Conflict, match="an operator releases it"):
         memory.restore(id, scope=ANA)
     free = curator.release(id, scope=ANA)

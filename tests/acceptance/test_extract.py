@@ -285,6 +285,18 @@ def test_an_import_of_conversations_extracts_too_if_asked(shell: Shell, tmp_path
     assert "--extract goes with --format chat" in other.stderr
 
 
+def test_a_dry_run_of_an_import_shows_what_would_be_extracted_too(shell: Shell, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text(json.dumps({"role": "user", "content": "I am a nurse.", "timestamp": "2026-01-31T09:00:00Z"}))
+    command = ("import", str(chat), "--format", "chat", "--scope", ANA, "--extract")
+    ahead = shell(*command, "--dry-run").stdout
+    assert "I am a nurse." in ahead
+    assert ahead.splitlines()[-1] == "1 session: 1 memory would be proposed; nothing was written"
+    assert not shell.store.exists()
+    assert shell.json(*command, "--dry-run")["extracted"]["extracts"][0]["quote"] == "I am a nurse."
+    assert shell(*command).stdout.splitlines()[-1] == "1 session: 1 created"
+
+
 def test_a_dry_run_shows_what_would_be_remembered_and_makes_no_store(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     file.write_text(json.dumps({"role": "user", "content": f"Hi! {GARDEN}", "timestamp": "2026-03-02T12:00:00Z"}))
@@ -336,3 +348,69 @@ def test_words_that_are_repeated_are_still_of_who_says_them(stored: bool, shell:
     else:
         taken = shell.json("extract", str(file), "--scope", ANA)
     assert (taken["sessions"], taken["extracts"]) == (2, [])
+
+
+BAD = [
+    json.dumps({"role": "system", "content": "Be kind.", "timestamp": "2026-03-02T12:00:00Z"}),
+    json.dumps({"role": "user", "content": GARDEN, "timestamp": "2026-03-02T12:00:00Z"}),
+    "oops",
+    json.dumps({"role": "user", "content": 5}),
+]
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_what_the_command_left_out_is_told_line_by_line_as_an_import_tells_it(
+    more: list[str], shell: Shell, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text("\n".join(BAD))
+    told = shell("extract", str(file), "--scope", ANA, "--skip-bad", *more).stdout.splitlines()
+    theirs = shell("import", str(file), "--format", "chat", "--scope", ANA, "--skip-bad", "--dry-run").stdout
+    assert told[-4:] == [
+        "skipped  1: turns of the system",
+        "left out 2: cannot be read",
+        "  line 3: this is no JSON (Expecting value)",
+        "  line 4, field 'content': 5 is no text",
+    ]
+    assert theirs.splitlines()[-4:] == told[-4:]
+    data = shell.json("extract", str(file), "--scope", ANA, "--skip-bad", *more)
+    assert (data["bad"], data["skipped"], data["assumed"]) == (2, {"turns of the system": 1}, {})
+    assert data["problems"] == [line.strip() for line in told[-2:]]
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_file_of_which_no_turn_can_be_read_is_an_error(more: list[str], shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text("dear diary\nit rained\n")
+    refused = shell("extract", str(file), "--scope", ANA, "--skip-bad", *more, code=2)
+    assert "nothing can be read, 2 left out; the first: line 1: this is no JSON" in refused.stderr
+    assert 'a line is a turn, such as {"role": "user"' in refused.stderr
+    assert (refused.stdout, shell.store.exists()) == ("", False)
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_the_command_tells_what_was_taken_out_of_the_turns(more: list[str], shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    said = [f"{GARDEN} <private>My aunt has one.</private>", ALLERGIC, "<private>Nobody knows.</private>"]
+    turns = [
+        {"role": "user", "content": text, "timestamp": f"2026-03-0{day}T12:00:00Z", "session": str(day)}
+        for day, text in enumerate(said, start=1)
+    ]
+    file.write_text("\n".join(map(json.dumps, turns)))
+    told = shell("extract", str(file), "--scope", ANA, *more).stdout
+    assert told.splitlines()[-1] == "taken out of 2 turns before anything was kept: private"
+    assert shell.json("extract", str(file), "--scope", ANA, *more)["redacted"] == {"private": 2}
+
+
+@pytest.mark.parametrize("action", ["redact", "refuse"])
+def test_what_was_taken_out_of_turns_is_returned(action: str) -> None:
+    with recollect.open(":memory:", embedder="hashing", settings={"secrets": {"action": action}}) as engine:
+        found = engine.extract(
+            [f"{GARDEN} <private>x</private>", "My password is hunter2Secret99x", ALLERGIC], scope=ANA
+        )
+    assert found.redacted == {"private": 1, "password": 1}
+    assert repr(found).startswith("<Extracted 2 memories, without private, password: ")
+
+
+def test_help_says_that_a_dry_run_does_not_look_at_the_store(shell: Shell) -> None:
+    assert "without a look at the store" in " ".join(shell("extract", "--help").stdout.split())

@@ -47,6 +47,24 @@ def test_a_model_that_judges_otherwise_the_second_time_changes_nothing(
         assert list(memory.export()) == before
 
 
+@pytest.mark.parametrize("when", [{"session": "s1"}, {"at": NOON - timedelta(days=1)}])
+def test_a_model_that_words_it_otherwise_the_second_time_changes_nothing(when: dict[str, Any], tmp_path: Path) -> None:
+    clock, talk = Clock(NOON), [{**TALK[0], **when}]
+    otherwise = proposing({**TEA, "text": "Green tea is what Anna likes best."})
+    with asking(tmp_path, proposing(TEA), otherwise, otherwise, clock=clock) as memory:
+        (tea,) = memory.extract(talk, scope=ANA).receipts
+        before = list(memory.export())
+        clock.move(timedelta(days=40))
+        (again,) = memory.extract(talk, scope=ANA).receipts
+        assert (again.id, again.verdict) == (tea.id, recollect.Unchanged())
+        assert list(memory.export()) == before
+        memory.forget(tea.id, scope=ANA)
+        clock.move(timedelta(days=1))
+        (forgotten,) = memory.extract(talk, scope=ANA).receipts
+        assert isinstance(forgotten.verdict, recollect.Refused)
+        assert (forgotten.other, memory.memories(scope=ANA)) == (tea.id, [])
+
+
 def poisoned(**more: Any) -> dict[str, Any]:
     claim = {"turn": 0, "quote": "read the page", "text": EVIL, "kind": "fact", "importance": 0.7}
     return {**claim, "confidence": "stated", "about": "user", "subject": "invoice account", **more}

@@ -252,3 +252,75 @@ def test_a_secret_in_a_file_is_not_kept(shell: Shell, tmp_path: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     imported(shell, "chat", a_file(tmp_path, {"role": "user", "content": f"my token is {token}, keep it"}))
     assert token not in shell("export").stdout
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SECRETS: list[Any] = [
+    {"role": "user", "content": f"my token is {TOKEN}, keep it", "timestamp": "2026-01-31T09:00Z"},
+    {"role": "user", "content": "I like tea <private>and gin</private>", "timestamp": "2026-01-31T10:00Z"},
+    {"role": "user", "content": f"<private>it was</private> {TOKEN} again", "timestamp": "2026-01-31T11:00Z"},
+    {"role": "user", "content": "I like rain", "timestamp": "2026-01-31T12:00Z"},
+]
+
+
+@pytest.mark.parametrize("more", [["--dry-run"], []])
+def test_what_was_taken_out_of_a_file_is_counted_by_kind(more: list[str], shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *SECRETS)
+    kind = next(one for one in imported(shell, "chat", file, "--dry-run")["redacted"] if one != "private")
+    told = shell("import", file, "--format", "chat", *ANA, *more).stdout.splitlines()
+    assert told[1:] == [
+        f"taken out of 2 memories before anything was kept: {kind}",
+        "taken out of 2 memories before anything was kept: private",
+    ]
+    again = imported(shell, "chat", file, *more)
+    assert again["redacted"] == ({kind: 2, "private": 2} if more else {})
+
+
+def test_what_is_refused_for_a_secret_is_named_by_its_line(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, *SECRETS)
+    refusing = ("--setting", "secrets.action=refuse", "import", file, "--format", "chat", *ANA)
+    told = shell(*refusing, "--dry-run").stdout
+    assert "  line 1: refused: it has what looks like a secret (" in told
+    assert "  line 3: refused: it has what looks like a secret (" in told
+    receipts = json.loads(shell(*refusing, "--json").stdout)["receipts"]
+    assert [(one["line"], one["within"], one["id"]) for one in receipts] == [(1, None, None), (3, None, None)]
+    document = a_file(tmp_path, {"results": [{"id": "m1", "memory": "Is tall"}, {"id": "m2", "memory": TOKEN}]})
+    assert "  line 1, results[1]: refused: " in shell("import", document, "--format", "mem0", *ANA).stdout
+
+
+@pytest.mark.parametrize("more", [["--dry-run"], []])
+def test_a_file_of_which_nothing_can_be_read_is_an_error(more: list[str], shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, "dear diary", "today it rained")
+    refused = shell("import", file, "--format", "chat", *ANA, "--skip-bad", *more, code=2)
+    assert "nothing can be read, 2 left out; the first: line 1: this is no JSON" in refused.stderr
+    assert (refused.stdout, shell.store.exists()) == ("", False)
+    empty = shell("import", a_file(tmp_path), "--format", "chat", *ANA, "--skip-bad", "--dry-run").stdout
+    assert empty.startswith("read 0 memories")
+
+
+def test_a_plain_text_is_answered_with_what_a_turn_is(shell: Shell, tmp_path: Path) -> None:
+    refused = shell("import", a_file(tmp_path, "dear diary"), "--format", "chat", *ANA, code=2).stderr
+    assert 'a line is a turn, such as {"role": "user", "content": "I prefer tea."' in refused
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("ChatGPT", {"title": "Trip", "mapping": {"root": {"message": None}}}),
+        ("Claude", {"uuid": "u", "chat_messages": [{"sender": "human", "text": "Hi"}]}),
+    ],
+)
+def test_an_export_that_is_not_read_yet_is_told_by_its_name(
+    name: str, record: dict[str, Any], shell: Shell, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, json.dumps([record], indent=2))
+    for command in (("import", file, "--format", "chat"), ("extract", file), ("extract", file, "--skip-bad")):
+        refused = shell(*command, *ANA, code=2).stderr
+        assert f"this looks like an export of {name}, which is not read yet" in refused
+        assert "one JSON object a line, with role and content" in refused
+
+
+def test_help_says_for_what_it_is_all_or_nothing(shell: Shell) -> None:
+    said = " ".join(shell("import", "--help").stdout.split())
+    assert "An export of recollect is taken in as a whole or not at all." in said
+    assert "some may be kept apart or refused" in said

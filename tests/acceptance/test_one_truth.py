@@ -152,7 +152,7 @@ def test_an_edit_does_not_take_away_why_a_memory_is_quarantined(memory: recollec
     memory.curator.quarantine(id, "a joke", scope=ANA)
     for by, trust in ((None, Trust.INFERRED), (OPERATOR, Trust.VOUCHED), (None, Trust.INFERRED)):
         edited = memory.revise(id, f"Ana likes maps, says {by} of {trust}", scope=ANA, provenance=by).memory
-        assert (edited.remark, edited.trust, edited.status.value) == ("a joke", trust, "quarantined")
+        assert (edited.remark, edited.trust, edited.status.value) == ("by hand: a joke", trust, "quarantined")
 
 
 # ── what comes back ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -232,7 +232,7 @@ def test_a_stranger_s_subject_does_not_come_back_with_words_that_the_user_repeat
     memory.remember(ROME, scope=ANA, provenance=USER)
     clock.move(DAY)
     back = memory.remember("Something odd", scope=ANA, provenance=USER)
-    assert (back.id, back.memory.subject, back.memory.trust) == (odd.id, None, Trust.EXTERNAL)
+    assert (back.id, back.memory.subject, back.memory.trust) == (odd.id, None, Trust.STATED)
     assert holding(memory, clock()) == [ROME]
 
 
@@ -555,3 +555,43 @@ def test_at_most_one_truth_holds_and_nobody_who_is_trusted_less_changes_it(doing
             world.do(name, *given)
     finally:
         world.engine.close()
+
+
+@pytest.mark.parametrize("more", [{"kind": "event"}, {"topic_key": "home"}])
+def test_a_revised_event_or_topic_gets_no_subject(more: dict[str, Any], memory: recollect.Engine, clock: Clock) -> None:
+    rome = memory.remember(ROME, scope=ANA, provenance=USER)
+    note = memory.remember("Ana likes maps", scope=ANA, provenance=USER, **more)
+    clock.move(DAY)
+    revised = memory.revise(note.id, OSLO, scope=ANA, provenance=USER)
+    assert (revised.verdict, revised.memory.subject) == (Updated(2), None)
+    assert memory.get(rome.id, scope=ANA).status is recollect.Status.ACTIVE
+
+
+def test_where_subjects_are_not_read_a_revision_reads_none(tmp_path: Path, clock: Clock) -> None:
+    settings = {"truth": {"derive_subject": False}}
+    with recollect.open(tmp_path / "b.db", embedder="hashing", clock=clock, settings=settings) as memory:
+        rome = memory.remember(ROME, scope=ANA, provenance=USER)
+        note = memory.remember("Ana likes maps", scope=ANA, provenance=USER)
+        clock.move(DAY)
+        assert memory.revise(note.id, OSLO, scope=ANA, provenance=USER).memory.subject is None
+        assert memory.get(rome.id, scope=ANA).status is recollect.Status.ACTIVE
+
+
+@pytest.mark.parametrize("act", ["remember", "restore", "release", "supersede"])
+def test_a_clock_that_went_back_lets_no_two_truths_stand(act: str, memory: recollect.Engine, clock: Clock) -> None:
+    old = memory.remember(ROME, scope=ANA, provenance=USER, at=clock() - DAY)
+    if act == "restore":
+        memory.forget(old.id, scope=ANA)
+    if act == "release":
+        memory.curator.quarantine(old.id, "who says so?", scope=ANA)
+    new = memory.remember(OSLO if act != "supersede" else "Ana moved", scope=ANA, provenance=USER)
+    clock.move(-timedelta(seconds=1))
+    match act:
+        case "remember":
+            memory.remember("Ana lives in Lima", scope=ANA, provenance=STRANGER, valid_from=clock() - DAY / 2)
+        case "supersede":
+            memory.curator.supersede(old.id, new.id, scope=ANA)
+        case _:
+            getattr(memory.curator if act == "release" else memory, act)(old.id, scope=ANA)
+    found = [one.memory.text for one in memory.search("Where does Ana live? Ana moved", scope=ANA)]
+    assert found == [new.memory.text]

@@ -81,3 +81,12 @@ def test_whoever_refuses_secrets_takes_in_nothing_of_an_export_that_has_one() ->
             engine.import_(lines)
         assert TOKEN not in str(raised.value)
         assert vectors(engine) == {}
+
+
+def test_a_word_that_is_revised_in_under_a_title_that_gives_it_away_reaches_no_file(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "s.db", embedder="hashing") as engine:
+        note = engine.remember("ask Bo for it", scope=ANA, title="wifi password")
+        revised = engine.revise(note.id, PASSWORD, scope=ANA)
+        assert isinstance(revised.verdict, recollect.Refused)
+        assert engine.get(note.id, scope=ANA).title == "wifi password"
+    assert PASSWORD.encode() not in bytes_of(tmp_path)

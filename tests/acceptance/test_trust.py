@@ -38,9 +38,13 @@ class Chain:
         return list(dict.fromkeys(known[place % len(known)] for place in places)) if known else []
 
     def note(self, receipt: recollect.Receipt, origins: list[Trust]) -> None:
-        """New words are trusted as what they came from at most; words that were there before, as before."""
+        """New words are trusted as what they came from at most; words that were there before, as before, unless the
+        user says them.
+        """
         if receipt.kept and self.texts.get(receipt.id) != receipt.memory.text:
             self.most[receipt.id], self.texts[receipt.id] = least(origins), receipt.memory.text
+        elif receipt.kept and not least(origins).less_than(Trust.STATED):
+            self.most[receipt.id] = Trust.STATED
 
     def remember(self, text: str, provenance: Provenance, places: tuple[int, ...], given: dict[str, Any]) -> None:
         origins = [*self.some(places), *(["nobody knows"] if given.get("lost") else [])]
@@ -137,7 +141,7 @@ def test_nothing_is_trusted_more_than_the_least_of_what_it_came_from(chain: list
         world.engine.close()
 
 
-def test_an_operator_raises_trust_and_nothing_else_does() -> None:
+def test_who_says_so_themselves_and_an_operator_raise_trust_and_nothing_else_does() -> None:
     world = Chain()
     world.remember(TEXTS[0], Provenance.TOOL_EXTERNAL, (), {})
     (id,) = world.most
@@ -146,15 +150,39 @@ def test_an_operator_raises_trust_and_nothing_else_does() -> None:
         lambda: world.engine.pin(id, scope=ANA),
         lambda: world.engine.forget(id, scope=ANA),
         lambda: world.engine.restore(id, scope=ANA),
-        lambda: world.engine.remember(TEXTS[1], scope=ANA, provenance="direct_user", importance=1.0),
+        lambda: world.engine.remember(TEXTS[1], scope=ANA, provenance="model_inference", importance=1.0),
         world.move,
     ):
         world.clock.move(STEP)
         raise_it()
         assert world.engine.get(id, scope=ANA).trust is Trust.EXTERNAL
+    said = world.engine.remember(TEXTS[1], scope=ANA, provenance="direct_user")
+    assert (said.id, said.memory.trust, said.memory.provenance) == (id, Trust.STATED, Provenance.DIRECT_USER)
+    world.clock.move(STEP)
+    again = world.engine.remember(TEXTS[1], scope=ANA, provenance="tool_external")
+    assert (again.id, again.memory.trust) == (id, Trust.STATED)
     world.engine.curator.vouch(id, scope=ANA)
     assert world.engine.get(id, scope=ANA).trust is Trust.VOUCHED
     world.engine.close()
+
+
+def test_words_that_a_stranger_said_first_are_the_users_once_the_user_says_them(tmp_path: Path) -> None:
+    clock = Clock()
+    with recollect.open(tmp_path / "a.db", embedder="hashing", clock=clock) as memory:
+        nuts = "I am allergic to nuts"
+        given: dict[str, Any] = {"subject": "nuts", "scope": "acme"}
+        memory.remember(nuts, provenance="tool_external", title="A trap", tags=("x",), shared=True, **given)
+        clock.move(STEP)
+        said = memory.remember(nuts, provenance="direct_user", **given)
+        assert (said.memory.trust, said.memory.title, said.memory.tags, said.memory.shared) == (
+            Trust.STATED,
+            None,
+            (),
+            False,
+        )
+        clock.move(STEP)
+        against = memory.remember("I am not allergic to nuts", provenance="model_inference", **given)
+        assert isinstance(against.verdict, recollect.Quarantined)
 
 
 def test_a_stranger_plants_no_future_that_ends_what_the_user_says(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def read(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> Readin
 
 def is_disguised(text: str) -> bool:
     """Whether it has a character that reads as another, or as nothing, where that may hide something."""
-    return not text.isascii() and any(_hides(text, match.start()) for match in ODD.finditer(text))
+    if text.isascii() and not _CONTROLS.search(text):
+        return False
+    return any(_hides(text, match.start()) for match in ODD.finditer(text))
 
 
 def _hides(text: str, at: int) -> bool:
@@ -66,6 +68,8 @@ def plain(character: str) -> str:
     """What it reads as: nothing if it is invisible, the letter, digit or mark of ASCII that it is a variant of, or
     itself.
     """
+    if _CONTROLS.match(character):
+        return ""
     if character.isascii():
         return character
     if character in _UNSEEN or unicodedata.category(character) == "Cf":
@@ -89,8 +93,12 @@ _UNSEEN = frozenset(
 )
 """Fillers and variation selectors: unlike the characters of format, no category has just them."""
 
+_CONTROLS = re.compile("[\\x01-\\x08\\x0b\\x0c\\x0d\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
+"""What has no width in a line, but for tabs and line feeds."""
+
 ODD = re.compile(
     "["
+    "\\x01-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029"
     "\\xa0\\xad\\u034f\\u061c\\u0660-\\u0669\\u06f0-\\u06f9\\u0966-\\u096f\\u09e6-\\u09ef\\u0e50-\\u0e59\\u115f\\u1160\\u17b4\\u17b5"
     "\\u180b-\\u180f\\u2000-\\u2013\\u202a-\\u202f\\u205f-\\u209c\\u2102-\\u2149\\u2212\\u2460-\\u2468\\u24b6-\\u24ea\\u2800\\u3000"
     "\\u3164\\ufe00-\\ufe0f\\ufe4d-\\ufe6b\\ufeff\\uff01-\\uff5e\\uffa0\\ufff9-\\ufffb\\U0001d400-\\U0001d7ff\\U0001f130-\\U0001f149"

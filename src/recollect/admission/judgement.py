@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.admission.policy import Policy
+from recollect.admission.subject import agree
 from recollect.evidence.likeness import same_in_meaning
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.trust import Trust
@@ -149,12 +150,12 @@ def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> 
 
 def _again(proposed: Memory, former: Memory, reason: str, known: Known, policy: Policy) -> Judgement:
     """The same again is an echo, unless it comes with something that the memory does not have yet, or after the time
-    for which it held: then it holds again.
+    for which it held: then it holds again; or from the user or an operator, where only others said it.
     """
     if proposed.trust.less_than(former.trust):
         return Echo(former, reason)
     over = former.ended_by(observed(proposed))
-    if not (over or _says_more(proposed, former)):
+    if not (over or _says_more(proposed, former) or says_it_itself(proposed, former)):
         return Echo(former, reason)
     place = _place_of(former, proposed, known.about, policy, restated=True)
     if _trusted_more(place, proposed) is not None:
@@ -209,6 +210,11 @@ def holding(former: Memory, proposed: Memory, *, restated: bool) -> tuple[dateti
     return None if since is not None and until is not None and until < since else since, until
 
 
+def says_it_itself(proposed: Memory, former: Memory) -> bool:
+    """Whether the user or an operator says what only somebody said who is trusted less: from then on it is theirs."""
+    return former.trust.less_than(proposed.trust) and not proposed.trust.less_than(Trust.STATED)
+
+
 def told_before(proposed: Memory, known: Memory) -> bool:
     """Whether it was observed before what is known; then it adds what is lacking, and changes nothing."""
     return observed(proposed) < observed(known)
@@ -216,13 +222,13 @@ def told_before(proposed: Memory, known: Memory) -> bool:
 
 def _place(memory: Memory, about: Sequence[Memory], policy: Policy) -> Place:
     """The place of a memory from when it begins; what is over before it is said has none. What says the same, if only
-    in the words of somebody else, is not in its way.
+    in the words of somebody else, is not in its way, nor is what can be true beside it.
     """
     begin = begins(memory)
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
         return Place()
     others = [one for one in about if one.id != memory.id and one.kind is not Kind.EVENT]
-    others = [one for one in others if not same_in_meaning(one.text, memory.text)]
+    others = [one for one in others if not (same_in_meaning(one.text, memory.text) or agree(one, memory))]
     others.sort(key=lambda one: (begins(one), one.id))
     before = [one for one in others if begins(one) <= begin and not one.ended_by(begin)]
     later = [one for one in others if begins(one) > begin and not one.ended_by(begins(one))]
@@ -255,13 +261,15 @@ def _waits(memory: Memory, proposed: Memory) -> bool:
 def kept_apart(sayings: Iterable[Memory], proposed: Memory) -> Memory | None:
     """The first of those that say the same which an operator put into quarantine, so that what is proposed waits with
     it; none if it comes from the user or an operator.
-
-    Admission gives reasons of its own; any other is an operator's.
     """
     if not proposed.trust.less_than(Trust.STATED):
         return None
     held = (one for one in sayings if one.status is Status.QUARANTINED)
-    return next((one for one in held if one.remark and not one.remark.startswith((LESS_TRUSTED, _ORDERS))), None)
+    return next((one for one in held if (one.remark or "").startswith(BY_HAND)), None)
+
+
+BY_HAND = "by hand: "
+"""What is remarked of a memory that an operator put into quarantine begins so."""
 
 
 def reads_like_orders(orders: str | None) -> str:

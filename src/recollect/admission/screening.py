@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Generic, TypeVar
 
+from recollect.admission.disguise import plain
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.private import without_private
 from recollect.admission.secrets import find_secrets, redact, redact_named
@@ -120,17 +121,21 @@ _LEAST, _MOST = 10**3, 10**20
 """No PIN has fewer digits, and no card so many."""
 
 _UNSAYING = frozenset(("value", "val", "text", "content", "current", "plain", "raw", "string", "data"))
-_NAMING = ("name", "key", "label", "field", "title")
+_NAMING = ("name", "key", "label", "field", "title", "type", "kind")
+_ALL_OF_THEM = re.compile(r"pass(?:word|wd|phrase|code)s?|secrets?|credentials?", re.IGNORECASE)
 
 
 def _name(key: object, among: Mapping[str, Any], outer: str) -> str:
     """What a value in a mapping is called: by its key, or where that says nothing, by what is named beside it, or by
-    what the mapping is called.
+    what the mapping is called; and so if the mapping is one of secrets.
     """
     if not isinstance(key, str):
         return outer
-    if key.lower() not in _UNSAYING:
-        return key
+    called = "".join(map(plain, key))
+    if _ALL_OF_THEM.fullmatch(outer) and not _ALL_OF_THEM.search(called):
+        return outer
+    if called.lower() not in _UNSAYING:
+        return called
     beside = (among.get(one) for one in _NAMING)
     return next((one for one in beside if isinstance(one, str)), outer)
 

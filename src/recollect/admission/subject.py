@@ -3,10 +3,11 @@
 from recollect.admission.subject_amounts import of_a_number, of_a_setting
 from recollect.admission.subject_choices import of_a_choice
 from recollect.admission.subject_relations import of_a_person, of_a_property, of_an_event
-from recollect.admission.subject_statement import statement_of
-from recollect.admission.subject_things import folded, speaking
+from recollect.admission.subject_statement import Reading, statement_of
+from recollect.admission.subject_things import folded, key_of, speaking
 from recollect.admission.subject_truths import of_a_truth
 from recollect.model.composed import composed
+from recollect.model.memory import Memory
 from recollect.model.trust import Provenance
 
 LONGEST_TEXT = 200
@@ -21,24 +22,79 @@ USER = "user"
 _OF_A_VALUE = (of_a_person, of_a_property, of_an_event, of_a_number, of_a_choice)
 
 
-def subject_of(text: str, speaker: str | None, me: str | None) -> str | None:
+def subject_of(text: str, speaker: str | None, me: str | None, within: str | None = None) -> str | None:
     """What the text gives the present value of, as "ana: lives in"; none if anything about that is in doubt.
 
     Only one short statement in the present tense has a subject: nothing hedged, asked, conditional, counted up or bound
     to a moment. "I" and "the user" are the speaker, or else `me`, if the text is the user's own or a record of what
-    they said; without either nothing is known of them. Two texts have the same subject only if both cannot be true.
+    they said; without either nothing is known of them. What has neither a name nor an owner is another one `within`
+    each of what may stand beside a text, as its title. Two texts have the same subject only if both cannot be true, or
+    if one denies what the other may say, or both say the same of it: `agree` tells.
     """
+    found = reading_of(text, speaker, me, within)
+    return None if found is None else found.subject
+
+
+def reading_of(text: str, speaker: str | None, me: str | None, within: str | None = None) -> Reading | None:
+    """The subject of the text, and what it says of that."""
     if len(text) > LONGEST_TEXT:
         return None
-    who = speaking(speaker, me)
-    found = of_a_setting(" ".join(composed(text).split()).rstrip(". "), who)
-    said = statement_of(text) if found is None else None
-    if said is not None:
-        found = next((one for one in (read(said, who) for read in _OF_A_VALUE) if one is not None), None)
-        if said.negated and found is not None:  # that it is not this value says nothing of which one it is
-            return None
-        found = found or of_a_truth(said, who)
-    return found if found is not None and len(found) <= LONGEST else None
+    if "=" in text:
+        setting = of_a_setting(" ".join(composed(text).split()).rstrip(". "), speaking(speaker, me, within))
+        if setting is not None:
+            return Reading(setting) if len(setting) <= LONGEST else None
+    said = statement_of(text)
+    if said is None:
+        return None
+    who = speaking(speaker, me, within)
+    found = next((one for one in (read(said, who) for read in _OF_A_VALUE) if one is not None), None)
+    if found is None:
+        found = of_a_truth(said, who)
+    elif said.negated and not found.value:  # that it is not this value says nothing of which one it is
+        return None
+    return found if found is not None and len(found.subject) <= LONGEST else None
+
+
+def agree(one: Memory, other: Memory) -> bool:
+    """Whether two memories of one subject can both be true, as far as their texts tell: both affirm it or both deny it,
+    they give it the same value, one of them in more words, or one denies another value than the other one gives.
+
+    Of a subject that was given and that is not the text's own, nothing is told.
+    """
+    known, read = _reading(one), _reading(other)
+    if known is None or read is None or known.subject != read.subject or not known.value or not read.value:
+        return False
+    if known.denied or read.denied:
+        if known.denied and read.denied:
+            return True
+        denial, claim = (known, read) if known.denied else (read, known)
+        return any(no is not None and not _same(no, yes) for no, yes in zip(denial.value, claim.value, strict=False))
+    return all(
+        one is None or other is None or _same(one, other) or _is_part(one, other) or _is_part(other, one)
+        for one, other in zip(known.value, read.value, strict=False)
+    )
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one == other or (one is not None and other is not None and key_of(one) == key_of(other))
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Whether the other value says all of the one and more: Bo and Bo Hansen, a folder and a file in it."""
+    less, more = (set(said.lower().replace(",", " ").split()) for said in (one, other))
+    return less <= more or other.startswith(f"{one.rstrip('/')}/")
+
+
+def _reading(memory: Memory) -> Reading | None:
+    found = reading_of(memory.text, memory.speaker, me_in(memory.provenance), beside(memory))
+    return found if found is not None and found.subject == memory.subject else None
+
+
+def beside(memory: Memory) -> str | None:
+    """What stands beside the text of a memory and gives "the …" its meaning: its title, or else whence or in which
+    session it came.
+    """
+    return memory.title or memory.source or memory.session
 
 
 def me_in(provenance: Provenance) -> str | None:

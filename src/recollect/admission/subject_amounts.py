@@ -3,32 +3,92 @@
 import re
 from collections.abc import Sequence
 
-from recollect.admission.subject_statement import LATEST, Statement, base_of
+from recollect.admission.subject_statement import LATEST, Reading, Statement, base_of
 from recollect.admission.subject_things import UNCOUNTED_ALONE, Speaking, kind_of, person, thing
-from recollect.admission.subject_words import DAYS, MONTHS, listed
+from recollect.admission.subject_values import dimension
+from recollect.admission.subject_words import BINDING, DAYS, MONTHS, POINTERS, listed
 from recollect.evidence.sameness import tokens
 from recollect.evidence.tokens import Token
 
 
-def of_a_number(said: Statement, who: Speaking) -> str | None:
+def of_a_number(said: Statement, who: Speaking) -> Reading | None:
     """Something has so many, costs so much, runs on such a version: all but the number is the subject."""
     words, lowered = said.words, said.lowered
     if lowered[0] in _ORDERS and len(words) > 2 and who.within is not None:
-        masked = _masked(words[1:])
-        return f"{lowered[0]}{who.within}: {masked}" if masked else None
+        masked = _masked(words[1:]) if _has_an_object(lowered[1:]) else None
+        return Reading(f"{lowered[0]}{who.within}: {masked}") if masked else None
     for at in range(1, min(len(words), LATEST)):
-        if lowered[at] not in _COUNTING | _HABITS:
+        if lowered[at] not in _TELLING:
             continue
         verb, habit = base_of(lowered[at]), lowered[-2] in ("a", "per") and lowered[-1] in _PERIODS
         whose = person(words[:at], who) if lowered[at] not in ("are", "must") else None
+        if whose is not None and verb == "have" and (count := _count(words[at + 1 :], negated=said.negated)):
+            return Reading(f"{whose}: have # {count[1]}", (count[0], "no" if said.negated else "yes"))
         if lowered[:at] in UNCOUNTED_ALONE:
             whose = None
         elif whose is not None and not (_is_of_people(lowered[at:]) or (habit and lowered[at] in _HABITS)):
             return None
+        masked = _masked(words[at + 1 :])
+        if masked is None or not _says_of_what(verb, masked.split()):
+            return None
         whose = whose or thing(words[:at], who) or kind_of(words[:at], who)
-        masked = None if whose is None else _masked(words[at + 1 :])
-        return f"{whose}: {verb} {masked}" if masked else None
+        if whose is None and verb == "take" and masked == "#time" and who.within is not None:
+            whose = (
+                f"{lowered[1]}{who.within}" if at == 2 and lowered[0] == "the" and lowered[1] in _PROCESSES else None
+            )
+        return Reading(f"{whose}: {verb} {masked}") if whose else None
     return None
+
+
+def _has_an_object(lowered: Sequence[str]) -> bool:
+    """Whether it is said to what something is to be done, in a word that means the same each time."""
+    known = lowered[0] not in BINDING and lowered[0][:1].isalpha() and len(lowered) > 1
+    return known and not set(lowered) & POINTERS and tokens(lowered[0])[0].sort != "number"
+
+
+def _says_of_what(verb: str, masked: Sequence[str]) -> bool:
+    """Whether a number is one of something of which there are not several: 32 GB may be of this or that."""
+    needed = {"take": "of", "pay": "for"}.get(verb)
+    if needed is not None:
+        return needed in masked or masked == ["#time"]
+    return verb not in ("have", "need", "use") or len(masked) > 1
+
+
+def _count(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
+    """How many of a kind somebody has who may have any number of it for years, if that is said, and the kind; nothing
+    of any others.
+    """
+    kind = _HAD.get(words[-1].lower()) if 0 < len(words) <= 2 else None
+    if kind is None:
+        return None
+    said = words[0].lower() if len(words) > 1 else ""
+    if negated:
+        return ("0", kind) if said in ("", "a", "an", "any") else None
+    if said in ("a", "an"):
+        return "1", kind
+    if not said:
+        return (None, kind) if words[0].lower() not in (*_PLAIN, "child", "kid", "grandchild", "puppy") else None
+    number = tokens(said)[0]
+    return (number.key, kind) if number.sort == "number" else None
+
+
+_PLAIN = listed("""
+    dog cat pet horse rabbit parrot hamster kitten son daughter brother sister sibling grandson granddaughter nephew
+    niece
+    car bike bicycle motorbike motorcycle boat
+""")
+_HAD = {form: one for one in _PLAIN for form in (one, f"{one}s")} | {
+    "child": "children",
+    "children": "children",
+    "kid": "children",
+    "kids": "children",
+    "grandchild": "grandchild",
+    "grandchildren": "grandchild",
+    "puppy": "puppy",
+    "puppies": "puppy",
+}
+_PROCESSES = listed("deploy deployment build release")
+"""What is done again and again, and takes about as long each time."""
 
 
 def _is_of_people(said: Sequence[str]) -> bool:
@@ -47,8 +107,8 @@ def _masked(words: Sequence[str]) -> str | None:
     if len(numbers) != 1 or any(token.sort in ("date", "time", "negation", "question") for token in found):
         return None
     at = numbers[0]
-    dimension, taken = _dimension(found, at)
-    said = [*(token.key for token in found[:at]), dimension, *(token.key for token in found[at + 1 + taken :])]
+    mark, taken = dimension(found, at)
+    said = [*(token.key for token in found[:at]), mark, *(token.key for token in found[at + 1 + taken :])]
     return " ".join(said).lower()
 
 
@@ -61,51 +121,22 @@ _MARKED = listed("revision version tier level grade class terminal gate platform
 _MARK = re.compile(r"[A-Z]|[A-Z]{1,2}\d{1,3}[A-Z]?")
 
 
-def _dimension(found: Sequence[Token], at: int) -> tuple[str, int]:
-    """The mark for what a number measures, and how many tokens behind it are its unit."""
-    unit = found[at].key.partition("·")[2]
-    if unit:
-        return f"#{_DIMENSIONS.get(unit, unit)}", 0
-    behind = [token.key.lower() for token in found[at + 1 : at + 3]]
-    for length in (2, 1):
-        known = _DIMENSIONS.get(" ".join(behind[:length]))
-        if known is not None and len(behind) >= length:
-            return f"#{known}", length
-    return "#", 0
-
-
-_DIMENSIONS = {
-    unit: dimension
-    for dimension, units in {
-        "time": "s min h ms µs ns day week month year second seconds",
-        "length": "metre km cm mm m mile foot inch yard",
-        "mass": "g kg mg µg lb oz t tonne tonnes",
-        "volume": "l ml gallon gallons pint pints",
-        "area": "square_feet square_foot square_metres square_meters square_metre sqm sqft m² hectares acres",
-        "heat": "°C °F °_c °_f",
-        "data": "kB MB GB TB kb mb gb tb KiB MiB GiB",
-        "speed": "mph km/h",
-        "pace": "mbit/s gbit/s mb/s gb/s kb/s Mbps Gbps Mb Gb kbit/s",
-        "money": "dollar eur usd gbp yen lira kronor rupees francs pesos chf jpy pounds cents cent sek nok dkk pln",
-        "power": "W kW MW mW",
-    }.items()
-    for unit in units.replace(" ", "|").replace("_", " ").split("|")
-}
-
 _OF_ALL = listed("""
-    has have takes take owes weighs weigh earns earn pays pay shares share lives live listens costs lasts
+    has have takes take owes weighs weigh earns earn pays pay shares share lives live costs lasts
     requires allows targets seats
 """)
 _HABITS = listed("sleeps sleep drinks drink works work runs run walks walk smokes smoke eats eat reads read swims swim")
 _PERIODS = listed("day night week month year hour")
 _COUNTING = _OF_ALL | listed("""
-    needs need is are costs cost lasts last listens listen runs run uses use targets target requires require allows
+    needs need is are costs cost lasts last runs run uses use targets target requires require allows
     allow keeps keep holds hold seats seat contains contain measures measure employs employ charges charge ends
     retries must accommodates fits covers consumes draws rotates refreshes polls syncs consists comprises
 """)
 """Verbs of which the number tells how it is, not what happened or how often."""
 
-_ORDERS = listed("pin retry bake limit cap set keep cook preheat roast limit_to restrict throttle wait")
+_TELLING = _COUNTING | _HABITS
+
+_ORDERS = listed("pin retry limit cap set keep restrict throttle")
 """What can be ordered only in one way."""
 
 _AT_A_TIME = (

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from recollect.admission.subject_statement import LATEST, Statement, base_of
+from recollect.admission.subject_statement import LATEST, Reading, Statement, base_of
 from recollect.admission.subject_things import Speaking, is_name, key_of, person
 from recollect.admission.subject_words import GRADES, JOBS, POINTERS, listed
 
 _MOST_BEHIND = 9
 
 
-def of_a_choice(said: Statement, who: Speaking) -> str | None:
+def of_a_choice(said: Statement, who: Speaking) -> Reading | None:
     """Somebody prefers one to the other, or wants it short; in which grade somebody works."""
     words, lowered = said.words, said.lowered
     for at in range(1, min(len(words), LATEST)):
@@ -21,57 +21,60 @@ def of_a_choice(said: Statement, who: Speaking) -> str | None:
         if lowered[at] in ("is", "am"):
             found = _graded(rest)
         else:
-            verb = base_of(lowered[at])
-            if (verb == "like" and rest[0].lower() != "the") or (verb == "have" and "access" not in rest):
-                return None
-            found = (_over(rest) if verb == "prefer" else None) or _contrasted(verb, rest)
-        return f"{whose}: {found}" if found else None
+            found = (_over(rest) if base_of(lowered[at]) == "prefer" else None) or _contrasted(lowered[at], rest)
+        return Reading(f"{whose}: {found}") if found else None
     return None
 
 
-_CHOOSING = listed("prefers prefer wants want likes like has have is am")
+_CHOOSING = listed("prefers prefer wants want is am")
 
 
 def _over(words: Sequence[str]) -> str | None:
     """Both sides of a preference, whichever is preferred."""
     lowered = [word.lower() for word in words]
     at = next((at for at, word in enumerate(lowered) if word in ("over", "to") and 0 < at < len(words) - 1), None)
-    if at is None or (lowered[at] == "to" and at == 0):
+    if at is None:
         return None
     sides = sorted((key_of(" ".join(words[:at])), key_of(" ".join(words[at + 1 :]))))
     return f"prefers {sides[0]} or {sides[1]}"
 
 
-def _contrasted(verb: str, words: Sequence[str]) -> str | None:
-    """The words with one side of a contrast as both."""
+def _contrasted(said: str, words: Sequence[str]) -> str | None:
+    """The words with one side of a contrast as both; one may want and have both, but for how answers are."""
+    verb, answers = base_of(said), not _ANSWERS.isdisjoint(word.lower() for word in words)
+    contrasts = _OF_ANSWERS if answers else _CONTRASTS if verb == "prefer" else {}
     masked, count = list[str](), 0
     for word in words:
-        contrast = _CONTRASTS.get(word.lower().strip(","))
+        contrast = contrasts.get(word.lower().strip(","))
         if contrast is None or masked[-1:] != [contrast]:  # long, detailed answers
             count += contrast is not None
             masked.append(contrast or word)
     return f"{verb} {key_of(' '.join(masked))}" if count == 1 and len(words) > 1 else None
 
 
-_CONTRASTS = {
-    word: "/".join(group.split()[:2])
-    for group in (
-        "window aisle",
-        "short long brief concise detailed lengthy terse verbose",
-        "dark light",
-        "morning evening afternoon",
-        "hot cold warm",
-        "early late",
-        "before after",
-        "remote on-site onsite hybrid",
-        "formal informal casual",
-        "tabs spaces",
-        "metric imperial",
-        "read-only read-write admin full write limited",
-        "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic turkish",
-    )
-    for word in group.split()
-}
+def _both(*groups: str) -> dict[str, str]:
+    return {word: "/".join(group.split()[:2]) for group in groups for word in group.split()}
+
+
+_ANSWERS = listed("answers replies responses explanations summaries answer reply")
+_LENGTHS = "short long brief concise detailed lengthy terse verbose"
+_CONTRASTS = _both(
+    "window aisle",
+    _LENGTHS,
+    "dark light",
+    "hot cold warm",
+    "early late",
+    "before after",
+    "remote on-site onsite hybrid",
+    "formal informal casual",
+    "tabs spaces",
+    "metric imperial",
+)
+_OF_ANSWERS = _both(
+    _LENGTHS,
+    "formal informal casual",
+    "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic turkish",
+)
 
 
 def _graded(words: Sequence[str]) -> str | None:
@@ -84,9 +87,5 @@ def _graded(words: Sequence[str]) -> str | None:
         where = words[at + 1 :]
         if lowered[at - 1] in JOBS and is_name(where):
             return f"job at {key_of(' '.join(where))}"
-    if lowered[1] in _RANKS and lowered[2] in ("in", "of"):
-        return f"rank {key_of(' '.join(words[2:]))}"
-    return f"is ~ {key_of(' '.join(words[2:]))}" if lowered[1] in GRADES else None
-
-
-_RANKS = listed("lieutenant captain sergeant major colonel corporal private general commander")
+    graded = lowered[1] in GRADES and not JOBS.isdisjoint(lowered[2:])
+    return f"is ~ {key_of(' '.join(words[2:]))}" if graded else None

@@ -3,15 +3,17 @@
 import re
 from collections.abc import Sequence
 
-from recollect.admission.subject_statement import Statement
-from recollect.admission.subject_things import Speaking, head_of, is_one, key_of, person, property_of, thing
-from recollect.admission.subject_values import fits, is_country, when
-from recollect.admission.subject_words import CHOSEN, POINTING, SEVERAL, listed
+from recollect.admission.subject_names import is_of_a_person
+from recollect.admission.subject_places import around
+from recollect.admission.subject_statement import Reading, Statement
+from recollect.admission.subject_things import Speaking, head_of, is_name, is_one, key_of, person, property_of, thing
+from recollect.admission.subject_values import fits, measure, when
+from recollect.admission.subject_words import CHOSEN, JOBS, POINTING, SEVERAL, listed
 
 # ── somebody: lives in, works at, is married to, is so old ─────────────────────────────────────────────────────────
 
 
-def of_a_person(said: Statement, who: Speaking) -> str | None:
+def of_a_person(said: Statement, who: Speaking) -> Reading | None:
     """What is true of somebody in one way at a time."""
     words, lowered = said.words, said.lowered
     for at in range(1, min(len(words), _LATEST)):
@@ -21,19 +23,33 @@ def of_a_person(said: Statement, who: Speaking) -> str | None:
             whose, rest = person(words[:at], who), words[at + len(phrase) :]
             if whose is None or not rest:
                 return None
-            if shape == "clock":
-                return f"{whose}: {relation}" if when(rest) == "at" else None
-            if not fits(rest, shape):
+            if shape == "employer":
+                return _of_work(whose, relation, rest, denied=said.negated)
+            if when(rest) != "at" if shape == "clock" else not fits(rest, shape):
                 return None
-            return f"{whose}: {relation}{' (country)' if shape == 'name' and is_country(rest) else ''}"
+            kept = around(" ".join(rest)) if shape == "name" else ""
+            return Reading(f"{whose}: {relation}{kept}", (" ".join(rest),), said.negated)
     return _of_an_age(words, who)
 
 
-def _of_an_age(words: Sequence[str], who: Speaking) -> str | None:
+def _of_work(whose: str, relation: str, words: Sequence[str], *, denied: bool) -> Reading | None:
+    """For whom somebody works; as what is another matter, unless it is a job of which one has one."""
+    lowered = [word.lower() for word in words]
+    at = lowered.index("as") if "as" in lowered else len(words)
+    employer, role = words[:at], words[at + 1 :]
+    if not employer or not fits(employer, "name") or (at < len(words) and (denied or not fits(role, "role"))):
+        return None
+    if relation == "works for" and is_of_a_person(employer):
+        return Reading(f"{whose}: works for", (" ".join(employer),), denied) if not role else None
+    job = " ".join(role[1:]) if role and lowered[-1] in JOBS else None
+    return Reading(f"{whose}: works at", (" ".join(employer), job), denied)
+
+
+def _of_an_age(words: Sequence[str], who: Speaking) -> Reading | None:
     """Somebody is 30 years old, or 180 cm tall."""
     found = _AGE.fullmatch(" ".join(words))
     whose = None if found is None else person(found["who"].split(), who)
-    return f"{whose}: is {found['what'].lower()}" if found is not None and whose else None
+    return Reading(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
 
 
 _AGE = re.compile(
@@ -50,9 +66,8 @@ for _verbs, _relation, _value in (
     ("lives at|live at|resides at|reside at", "lives at", "place"),
     ("lives on|live on", "lives on", "street"),
     ("is based in|am based in", "is based in", "name"),
-    ("works at|work at", "works at", "name"),
-    ("works for|work for", "works for", "name"),
-    ("works as|work as", "works as", "role"),
+    ("works at|work at|is employed at|am employed at|is employed by|am employed by", "works at", "employer"),
+    ("works for|work for", "works for", "employer"),
     ("is married to|am married to", "is married to", "name"),
     ("is engaged to|am engaged to", "is engaged to", "name"),
     ("reports to|report to", "reports to", "name"),
@@ -71,125 +86,158 @@ for _verbs, _relation, _value in (
 # ── something: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────
 
 
-def of_an_event(said: Statement, who: Speaking) -> str | None:
+def of_an_event(said: Statement, who: Speaking) -> Reading | None:
     """Something definite is at a time, on a day, or in a place where it can only be once."""
     words, lowered = said.words, said.lowered
     for at in range(1, len(words)):
         if lowered[at] not in _VERBS:
             continue
-        what = thing(words[:at], who) or _habit(words[:at], who)
+        what = thing(words[:at], who)
         if what is None:
             continue
         if (head_of(words[:at]) in _PLACED or " ".join(lowered[at - 2 : at]) in _PLACED) and (
             found := _where(words[at:])
         ):
-            return f"{what}: is {found}"
+            return Reading(f"{what}: is {found[0]}", (found[1],), said.negated)
         for phrase, relation, shape in _VERBS[lowered[at]]:
             if lowered[at : at + len(phrase)] != phrase:
                 continue
             rest = words[at + len(phrase) :]
             if shape == "when":
                 parts = when(rest)
-                if parts:
-                    return f"{what}: {relation} {parts}"
-            elif rest and fits(rest, shape):
-                return f"{what}: {relation}{' (country)' if shape == 'name' and is_country(rest) else ''}"
+                if parts and (relation in _ONCE_FOR_ALL or _is_once(words[:at])):
+                    return Reading(f"{what}: {relation} {parts}", (_moment(rest),), said.negated)
+            elif rest and fits(rest, shape) and (not relation.startswith("is held") or _is_once(words[:at])):
+                kept = around(" ".join(rest)) if shape == "name" else ""
+                return Reading(f"{what}: {relation}{kept}", (" ".join(rest),), said.negated)
     return None
 
 
-def _where(words: Sequence[str]) -> str | None:
-    """Where something is that is in one place at a time."""
+def _moment(words: Sequence[str]) -> str:
+    return " ".join(words[1:] if len(words) > 1 and words[0].lower() in ("at", "on", "in") else words)
+
+
+def _is_once(words: Sequence[str]) -> bool:
+    """Whether something happens once, and is not done week by week; a meeting only with somebody by name."""
+    head, lowered = head_of(words), [word.lower() for word in words]
+    if head in ("meeting", "call"):
+        return "with" in lowered and is_name(words[lowered.index("with") + 1 :]) and _ROUTINES.isdisjoint(lowered)
+    numbered = lowered[0] in _ONCE and len(words) > 1 and words[1][:1].isdigit()
+    return (head in _ONCE or numbered) and _ROUTINES.isdisjoint(lowered)
+
+
+_ONCE = listed("""
+    exam wedding interview launch release deadline appointment surgery operation keynote offsite ceremony funeral
+    graduation hearing election kickoff kick-off go-live freeze review presentation christening defence defense contract
+    lease warranty sprint support semester internship cutover handover inauguration
+""")
+_ROUTINES = listed("weekly daily monthly quarterly yearly annual regular recurring biweekly fortnightly")
+_ONCE_FOR_ALL = frozenset(("is founded", "expires"))
+
+
+def _where(words: Sequence[str]) -> tuple[str, str] | None:
+    """How and where something is that is in one place at a time; what is in a town may be in a garage of it."""
     lowered = [word.lower() for word in words]
     at = 2 if lowered[1:2] and lowered[1] in ("parked", "kept", "stored", "hidden", "located") else 1
     rest = words[at + 1 :]
     if lowered[0] != "is" or not rest or lowered[at] not in ("in", "at", "on", "under", "behind", "near"):
         return None
-    return "where" if fits(rest, "spot") or fits(rest, "name") else None
+    said = " ".join(rest)
+    if fits(rest, "name"):
+        return f"where {lowered[at]} by name{around(said)}", said
+    return (f"where {lowered[at]}", said) if fits(rest, "spot") else None
 
 
 _PLACED = listed("""
-    key passport car bike bicycle wallet suitcase umbrella charger toolbox ladder van gym hq headquarters head_office
-    main_office
+    key passport car bike bicycle wallet suitcase toolbox ladder van gym hq headquarters head_office main_office
 """)
-
-
-def _habit(words: Sequence[str], who: Speaking) -> str | None:
-    """Something that everybody who speaks of it has one of, without an article."""
-    said = " ".join(words).lower()
-    return None if who.within is None or said not in _HABITS else f"{said}{who.within}"
-
-
-_HABITS = listed("standup stand-up bedtime check-in checkout check-out curfew quiet_hours office_hours opening_hours")
 _VERBS: dict[str, list[tuple[list[str], str, str]]] = {}
 for _verbs, _relation, _value in (
     ("is due|is scheduled for|is moved to|is postponed to|is rescheduled to|is rescheduled for", "is", "when"),
-    ("takes place in|takes place at|is held in|is held at", "is held", "name"),
+    ("takes place in|is held in", "is held in", "name"),
+    ("takes place at|is held at", "is held at", "name"),
     ("takes place|is held|happens", "is", "when"),
-    ("is set to|is set for", "is set", "when"),
     ("is founded in|is established in", "is founded", "when"),
-    ("is led by|is headed by|is chaired by|is run by|is managed by", "is led by", "name"),
-    ("is hosted on|is hosted at|is hosted by", "is hosted", "name"),
+    ("is led by|is headed by|is chaired by", "is led by", "name"),
+    ("is managed by", "is managed by", "name"),
+    ("is hosted on", "is hosted on", "name"),
     ("is headquartered in|is based in|is located in", "is based in", "name"),
-    ("meets|meets on", "meets", "when"),
-    ("is called|is named", "is named", "called"),
-    ("is from", "is from", "when"),
-    ("is open until|closes", "closes", "when"),
-    ("runs", "runs", "when"),
-    ("opens|open|is open from", "opens", "when"),
     ("expires|runs out", "expires", "when"),
     ("ends|end|finishes", "ends", "when"),
     ("begins|begin|starts|start|kicks off", "starts", "when"),
-    ("leaves|departs", "leaves", "when"),
-    ("arrives|lands", "arrives", "when"),
     ("runs until|lasts until", "ends", "when"),
     ("is", "is", "when"),
-    ("is in|is at|is under", "is at path", "path"),
+    ("is in", "is in path", "path"),
+    ("is at", "is at path", "path"),
+    ("is under", "is under path", "path"),
 ):
     for _verb in _verbs.split("|"):
-        if _value != "called":
-            _VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
+        _VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
 
 
 # ── a property: favourite colour, email, deadline, port ────────────────────────────────────────────────────────────
 
 
-def of_a_property(said: Statement, who: Speaking) -> str | None:
+def of_a_property(said: Statement, who: Speaking) -> Reading | None:
     """What somebody's or something's property is."""
     words, lowered = said.words, said.lowered
     labelled = next((at for at, word in enumerate(words[:_LATEST]) if word.endswith(":")), None)
     if labelled is not None:
         label = [*words[:labelled], words[labelled][:-1]]
+        owned = label[0].lower() in ("my", "our") or "'s" in " ".join(label) or "of" in label
+        if not owned and not who.beside:  # of what it is the deadline, only the page tells
+            return None
         label[0] = label[0] if label[0].isupper() else label[0].lower()
-        whole = label if label[0].lower() in ("the", "my", "our") or "'s" in " ".join(label) else ["the", *label]
-        return _property(whole, words[labelled + 1 :], who)
+        label = label if owned else [word.lower() for word in label]
+        whole = label if label[0] == "the" or (owned and "of" not in label) else ["the", *label]
+        return _property(whole, words[labelled + 1 :], who, denied=said.negated)
     if "is" not in lowered:
         return None
     at = lowered.index("is")
     value = words[at + 1 :]
     if value and value[0].lower() in ("called", "named"):
-        return _of_a_name(words[:at], value[1:], who)
-    return _property(words[:at], value, who)
+        return _of_a_name(words[:at], value[1:], who, denied=said.negated)
+    return _property(words[:at], value, who, denied=said.negated)
 
 
-def _property(words: Sequence[str], value: Sequence[str], who: Speaking) -> str | None:
+def _property(words: Sequence[str], value: Sequence[str], who: Speaking, *, denied: bool) -> Reading | None:
     owner, what = property_of(words, who)
     if owner is None or not what or not value or not is_one(what):
         return None
     shape = _shape(what)
     if shape is None or not fits(value, shape):
         return None
-    said = key_of(" ".join(what))
+    said = f"{key_of(' '.join(what))}{_apart(value, shape, what)}"
     if (not owner or owner.startswith("(")) and len(what) == 1 and what[0].lower() in POINTING:
         return None
-    return f"{owner}: {said}" if owner and not owner.startswith("(") else f"{said}{f' {owner}' if owner else ''}: is"
+    whole = f"{owner}: {said}" if owner and not owner.startswith("(") else f"{said}{f' {owner}' if owner else ''}: is"
+    return Reading(whole, (" ".join(value),), denied)
 
 
-def _of_a_name(words: Sequence[str], name: Sequence[str], who: Speaking) -> str | None:
+def _apart(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
+    """What tells values of a property apart that may both be true: amounts in two currencies, a weekday and a date."""
+    if shape == "day":
+        return " (weekday)" if when([word for word in value if word.lower() != "on"]) == "weekday" else ""
+    if shape == "name" and what[-1].lower() in _PLACES:
+        return around(" ".join(value))
+    if shape not in ("number", "pay"):
+        return ""
+    rated = shape == "pay" and len(value) > 2 and value[-2].lower() in ("a", "an", "per")
+    mark = (measure(value[:-2] if rated else value) or "#")[1:]
+    period = f"per {value[-1].lower()}" if rated else ""
+    return f" ({f'{mark} {period}'.strip()})" if mark or period else ""
+
+
+_PLACES = listed("destination hometown birthplace")
+
+
+def _of_a_name(words: Sequence[str], name: Sequence[str], who: Speaking, *, denied: bool) -> Reading | None:
     """Something definite is called so; not somebody, who would rather be somebody else by another name."""
     what = thing(words, who)
     if what is None or set(what.split()) & SEVERAL:
         return None
-    return f"{what}: is named" if fits(name, "name") or fits(name, "word") else None
+    named = fits(name, "name") or fits(name, "word")
+    return Reading(f"{what}: is named", (" ".join(name),), denied) if named else None
 
 
 def _shape(what: Sequence[str]) -> str | None:
@@ -213,20 +261,24 @@ _SHAPES = {
     for shape, names in {
         "address": "email|e-mail|email address|e-mail address",
         "number": (
-            "phone number|phone|telephone number|mobile number|port|age|height|weight|budget|price|cost|"
-            "timeout|temperature|quota|version|interval|retention|room number|account number|flight number|pin|ttl|"
-            "dose|dosage|locker number|phone extension|extension|deposit|mileage|shoe size|bust size"
+            "age|height|weight|budget|price|cost|timeout|temperature|quota|interval|retention|ttl|dose|dosage|deposit|"
+            "mileage"
         ),
         "pay": "salary|wage|rent|hourly rate|day rate|consulting rate|rate|pay|pocket money",
-        "code": "gate|terminal|platform|seat|licence plate|license plate|number plate|locker|registration number",
+        "code": (
+            "gate|terminal|platform|seat|licence plate|license plate|number plate|locker|registration number|"
+            "phone number|phone|telephone number|mobile number|port|version|room number|account number|flight number|"
+            "pin|locker number|phone extension|extension|shoe size|bust size"
+        ),
+        "date": "birthday|anniversary|wedding anniversary",
         "day": (
-            "deadline|due date|birthday|start date|end date|launch date|release date|expiry date|anniversary|"
-            "wedding anniversary|expiration date|closing date|moving date"
+            "deadline|due date|start date|end date|launch date|release date|expiry date|"
+            "expiration date|closing date|moving date"
         ),
         "name": (
             "name|surname|last name|first name|manager|boss|wife|husband|spouse|employer|ceo|cto|cfo|coo|owner|"
-            "landlord|"
-            "capital|nationality|hometown|nickname|maiden name|dentist|gp|family doctor|paediatrician|pediatrician|"
+            "landlord|capital|country|home country|destination|city|hometown|nickname|maiden name|dentist|gp|"
+            "family doctor|paediatrician|pediatrician|"
             "accountant|tax advisor|tax adviser|project lead|team lead|tech lead|lead|project manager|product owner|"
             "therapist|"
             "scrum master|on-call engineer|emergency contact|payment provider|mobile provider|internet provider|"
@@ -234,13 +286,13 @@ _SHAPES = {
             "prime minister|president|chairman|chairwoman|chairperson|headmaster|headmistress|head teacher|principal|"
             "codename|code name|registrar|insurer|girlfriend|boyfriend|partner|fiancé|fiancée|mother|father|"
             "supervisor|line manager|phd supervisor|godfather|godmother|primary contact|package manager|"
-            "issue tracker|version control system|web framework|birthplace|birth name|mother tongue|best friend"
+            "issue tracker|version control system|web framework|birthplace|birth name|best friend"
         ),
         "link": "url|host|hostname|website|ip address|homepage|username|user name|handle|domain|ip",
         "free": (
             "job|job title|role|status|time zone|timezone|branch|region|venue|theme|native language|postcode|zip code|"
             "blood type|primary language|main language|blood group|star sign|shirt size|eye colour|eye color|"
-            "hair colour|hair color|marital status|mother tongue"
+            "hair colour|hair color|marital status|nationality|mother tongue"
         ),
         "place": "address|home address|office address|work address|mailing address|postal address|billing address",
     }.items()

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from recollect.admission.subject_moves import settled
 from recollect.admission.subject_words import DOUBTFUL, listed
 from recollect.model.composed import composed
 
@@ -20,10 +21,21 @@ class Statement:
 
     words: tuple[str, ...]
     negated: bool = False
+    lowered: list[str] = field(init=False, compare=False)
 
-    @property
-    def lowered(self) -> list[str]:
-        return [word.lower() for word in self.words]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lowered", [word.lower() for word in self.words])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a statement is about, and what it says of that in its words, part by part as far as it is known; if it is
+    `denied`, that it is not so. Without any value nothing is known of what it says.
+    """
+
+    subject: str
+    value: tuple[str | None, ...] = ()
+    denied: bool = False
 
 
 def statement_of(text: str) -> Statement | None:
@@ -32,16 +44,28 @@ def statement_of(text: str) -> Statement | None:
     plain = _FILLER.sub("", plain).rstrip(".! ")
     if not plain or _NO_STATEMENT.search(plain):
         return None
-    words = _perfect([full for word in plain.split() for full in _SHORT.get(word, (word,))])
+    split = plain.split()
+    if len(split) > _MOST_SPLIT or not _SURELY_DOUBTFUL.isdisjoint(map(str.lower, split)):
+        return None
+    words = _perfect([full for word in split for full in _SHORT.get(word, (word,))])
+    words, ceased = settled(words)
     words = [word for at, word in enumerate(words) if at == 0 or word.lower() not in _IDLE]
     if len(words) > 2 and words[-1].lower() == "again":
         words.pop()
     if len(words) > MOST_WORDS:
         return None
     words, negations = _affirmed(words)
+    negations += ceased
     if negations > 1 or any(map(_doubtful, words)):
         return None
     return Statement(tuple(words), negations == 1) if words else None
+
+
+_MOST_SPLIT = 2 * MOST_WORDS
+_SURELY_DOUBTFUL = DOUBTFUL - listed("may was been ago last yesterday today instead about")
+"""What makes a statement doubtful wherever it stands, and is looked for first; the others may be part of a moment or of
+what came to be.
+"""
 
 
 def _doubtful(word: str) -> bool:

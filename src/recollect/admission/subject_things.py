@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recollect.admission.subject_words import (
     BINDING,
@@ -18,6 +19,8 @@ from recollect.admission.subject_words import (
     listed,
 )
 from recollect.evidence.sameness import canonical
+from recollect.model.composed import composed
+from recollect.model.memory import content_hash
 
 MOST_WORDS = 8
 """How many words name something."""
@@ -27,20 +30,43 @@ LONGEST_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """Who "I" and "the user" are, and in whose conversation "the meeting" is one that is known; none if unknown."""
+    """Who "I" and "the user" are, and in whose conversation and beside what "the meeting" is one that is known; none if
+    unknown.
+    """
 
     me: str | None
     within: str | None
+    by: str = ""
+    beside: str = ""
 
 
-def speaking(speaker: str | None, me: str | None) -> Speaking:
-    """Who speaks: somebody with a name of their own, or else whoever the unnamed user is."""
+def speaking(speaker: str | None, me: str | None, within: str | None = None) -> Speaking:
+    """Who speaks: somebody with a name of their own, or else whoever the unnamed user is; and what stands beside it."""
     named = None if speaker is None or speaker.strip().lower() in _PARTS else key_of(speaker)
-    own = None if me is None else key_of(me)
+    own = None if me is None else _own(me)
+    beside = "" if within is None else _beside(within)
     if named:
-        return Speaking(named, "" if named == own else f" ({named})")
+        by = "" if named == own else f" ({named})"
+        return Speaking(named, f"{by}{beside}", by, beside)
     unheard = speaker is not None and speaker.strip().lower() in _OTHERS
-    return Speaking(None if unheard else own, None if own is None else "")
+    return Speaking(None if unheard else own, None if own is None else beside, beside=beside)
+
+
+def _beside(within: str) -> str:
+    """What stands beside a text, as a part of its subject; of what is long its beginning, and what tells it apart."""
+    said = " ".join(composed(within).replace(":", " ").split())
+    if len(said) > _LONGEST_BESIDE:
+        said = f"{said[:_LONGEST_BESIDE].rstrip()}… {content_hash(within)[:8]}"
+    return f" (in {folded(said)})" if said else ""
+
+
+_LONGEST_BESIDE = 32
+
+
+@lru_cache(maxsize=8)
+def _own(me: str) -> str:
+    """What an unnamed user is called, who is nearly always called the same."""
+    return key_of(me)
 
 
 _OTHERS = listed("assistant ai bot model agent tool function system developer")
@@ -101,19 +127,12 @@ def thing(words: Sequence[str], who: Speaking) -> str | None:
         if not is_one(rest) or not _certain(rest):
             return None
         return key_of(" ".join(rest)) if _says_which(rest) else _within(rest, who)
-    return key_of(" ".join(words)) if _is_numbered(words) or _is_for_somebody(words) else None
+    return key_of(" ".join(words)) if _is_numbered(words) else None
 
 
 def has_owner(words: Sequence[str]) -> bool:
     """Whether somebody has it: the gate for Ana's flight is nobody's."""
     return any(word.endswith("'s") for word in words[: _bound(words)])
-
-
-def _is_for_somebody(words: Sequence[str]) -> bool:
-    """Whether it is something of or for somebody by name: daycare pick-up for Ana."""
-    at = _bound(words)
-    known = head_of(words) not in EVENTS | POINTING | SEVERAL and is_one(words)
-    return known and 0 < at < len(words) and words[at].lower() in ("for", "of") and is_name(words[at + 1 :])
 
 
 def property_of(words: Sequence[str], who: Speaking) -> tuple[str | None, Sequence[str]]:

@@ -111,12 +111,13 @@ STATES = listed("""
 """What something is besides what it is: its value goes on holding."""
 
 GRADES = listed("""
-    junior senior mid-level midlevel associate assistant trainee deputy principal resident attending full
+    junior senior mid-level midlevel associate assistant trainee deputy principal resident attending
     part-time full-time permanent
 """)
 JOBS = listed("""
     engineer developer designer analyst manager director consultant architect programmer administrator accountant
     researcher scientist technician intern coordinator specialist recruiter salesperson buyer clerk secretary lawyer
     editor copywriter cashier barista chef cook waiter nurse physician surgeon lecturer professor librarian
+    tester doctor animator
 """)
 """What somebody is one of at a time, at one employer."""

@@ -7,12 +7,15 @@ import click
 
 from recollect.cli import options, output, receipts
 from recollect.cli.place import Place, place
-from recollect.model.memory import Kind
+from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
-from recollect.render import curation, listing
+from recollect.render import curation, listing, text
 
 UNKNOWN = "unknown"
 """What is typed in place of an importance that nobody knows."""
+
+LONGEST_RUN = 18
+"""How many digits a run has at most: a store cannot count further."""
 
 
 @click.group(short_help="Set right what is remembered.")
@@ -30,6 +33,12 @@ def _importance(_: click.Context, __: click.Parameter, value: str) -> float | No
         return float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither a number within 0..1 nor {UNKNOWN!r}.") from None
+
+
+def _run(_: click.Context, __: click.Parameter, value: str) -> int:
+    if not (value.isdecimal() and value.isascii() and 0 < len(value) <= LONGEST_RUN and int(value) > 0):
+        raise click.BadParameter(f"{value!r} is no run; a run is a number, which `recollect history ID` shows.")
+    return int(value)
 
 
 @curate.command(short_help="Say how important a memory is.")
@@ -122,6 +131,8 @@ def vouch(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     with place.there() as engine:
         receipt = engine.curator.vouch(id, scope=scope)
     receipts.undoable(receipt, as_json=as_json)
+    if receipt.memory.status is Status.QUARANTINED and not as_json:
+        output.talk(f"it is quarantined still; to let it be recalled: {receipts.typed(*text.release(receipt.memory))}")
 
 
 @curate.command(short_help="Forget all that came from a source.")
@@ -156,12 +167,12 @@ def purge(place: Place, source: str, scope: Scope, dry_run: bool, yes: bool, as_
 
 
 @curate.command(short_help="Undo what was done.")
-@click.argument("run", type=click.IntRange(min=1))
+@click.argument("run", callback=_run)
 @options.scope
 @options.as_json
 @place
 def undo(place: Place, run: int, scope: Scope, as_json: bool) -> None:
-    """Let every memory that RUN changed stand as it did before; RUN is the `commit` of a memory it wrote.
+    """Let every memory that RUN changed stand as it did before; `recollect history` shows the runs of a memory.
 
     Refused if one of them has changed since.
     """

@@ -39,13 +39,16 @@ class Step:
     quiet: bool = False
 
 
-OPENING = (f"An assistant books Ana's trips. What you see typed is run; today is {TODAY.date()}, in this story.",)
+OPENING = (
+    "An assistant books Ana's trips. What you see typed is run.",
+    f"In this story today is {TODAY.date()}.",
+)
 
 QUESTION = '"Which seat should I book for Ana, and from where?"'
 
 STORY = (
     Step(
-        "Remember. Every memory has a scope: Ana's, Ben's, or the team's, which shares it with both.",
+        "Remember. Every memory has a scope: Ana's, Ben's, or the team's, for both.",
         (
             """recollect remember "Flights under four hours are booked in economy." \\
     --scope acme --shared --kind constraint --at 2025-03-10 --id economy""",
@@ -53,9 +56,11 @@ STORY = (
     --scope acme/ana --kind preference --at 2025-06-02 --id window""",
             """recollect remember "Ana is allergic to peanuts." \\
     --scope acme/ana --kind profile --pinned --at 2025-06-02 --id peanuts""",
-            'recollect remember "Ana lives in Porto." --scope acme/ana --at 2025-06-02 --id porto',
-            """recollect remember "The October flight to Berlin was three hours late. Ana missed the dinner
-with the client, took a taxi for ninety euros, and asked for morning flights from then on." \\
+            """recollect remember "Ana lives in Porto." \\
+    --scope acme/ana --at 2025-06-02 --id porto""",
+            """recollect remember "The October flight to Berlin was three hours late. Ana
+missed the dinner with the client, took a taxi for ninety euros, and asked for
+morning flights from then on." \\
     --scope acme/ana --kind event --at 2025-10-08 --id late""",
             """recollect remember "Ben wants an aisle seat." \\
     --scope acme/ben --kind preference --at 2025-07-01 --id aisle""",
@@ -63,28 +68,34 @@ with the client, took a taxi for ninety euros, and asked for morning flights fro
         quiet=True,
     ),
     Step(
-        "Say more. Each draft is judged: no news, a change that ends the old, a secret to be taken out.",
+        "Say more. Each draft is judged: no news, a change, a secret to be taken out.",
         (
-            'recollect remember "Ana really likes a window seat near the front!" --scope acme/ana',
-            'recollect remember "Ana lives in Lisbon." --scope acme/ana --at 2025-12-20 --id lisbon',
-            'recollect remember "The lounge password is Gate7-Lounge!42." --scope acme/ana --id lounge',
+            """recollect remember "Ana really likes a window seat near the front!" \\
+    --scope acme/ana""",
+            """recollect remember "Ana lives in Lisbon." \\
+    --scope acme/ana --at 2025-12-20 --id lisbon""",
+            """recollect remember "The lounge password is Gate7-Lounge!42." \\
+    --scope acme/ana --id lounge""",
         ),
     ),
     Step(
-        "Recall. The best that fits in 300 tokens, ready for a prompt; what is pinned has room kept.",
-        (f"recollect recall {QUESTION} --scope acme/ana --tokens 300",),
+        "Recall. The best that fits in 300 tokens; what is pinned has room kept.",
+        (f"recollect recall {QUESTION} \\\n    --scope acme/ana --tokens 300",),
     ),
     Step(
-        "Ask why. A score is the sum you see. This one was too long, and you are told what would do.",
-        (f"recollect why late {QUESTION} --scope acme/ana --tokens 300",),
+        "Ask why. A score is the sum you see; this one was too long for the budget.",
+        (f"recollect why late {QUESTION} \\\n    --scope acme/ana --tokens 300",),
     ),
     Step(
-        "Change the scope. Ben's assistant sees his memories and the team's, and nothing of Ana's.",
-        (f"recollect search {QUESTION} --scope acme/ben",),
+        "Change the scope. Ben's assistant sees what is his or the team's, not Ana's.",
+        (f"recollect search {QUESTION} \\\n    --scope acme/ben",),
     ),
     Step(
         "Turn back time. A month ago she still lived in Porto.",
-        ('recollect search "Where does Ana live?" --scope acme/ana --as-of 2025-12-15 --limit 1',),
+        (
+            """recollect search "Where does Ana live?" \\
+    --scope acme/ana --as-of 2025-12-15 --limit 1""",
+        ),
     ),
 )
 

@@ -1,6 +1,6 @@
 """recollect extract: a conversation leaves memories behind."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,24 +9,24 @@ from typing import IO, Any
 import click
 
 from recollect import wiring
-from recollect.cli import options, output
+from recollect.cli import importing, options, output
 from recollect.cli.bars import Tell, bar
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.engine.engine import Engine
+from recollect.engine.extract import Extracted
 from recollect.engine.importing import Source, drafts
 from recollect.errors import FieldError, InvalidInput
-from recollect.importers.chat import ChatReader
+from recollect.importers.chat import EXPECTED, ChatReader
 from recollect.importers.formats import FORMATS
 from recollect.importers.reading import Notes, Setting
 from recollect.model.conversation import Role, Said
 from recollect.model.draft import Draft
-from recollect.model.extraction import MOST_EXTRACTED, Extraction
+from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.limits import IN_MEMORY
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
-from recollect.model.verdict import Receipt
 from recollect.model.wording import counted, printable, shortened
 from recollect.render import extraction
 from recollect.render.looks import Look
@@ -50,7 +50,11 @@ from recollect.render.looks import Look
     help="Through whom the conversation came: a file's word on who spoke is trusted no further than that.",
 )
 @click.option("--skip-bad", is_flag=True, help="Leave out turns that cannot be read, and tell of them.")
-@click.option("--dry-run", is_flag=True, help="Show what would be remembered and the words it rests on; write nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be proposed and the words it rests on, without a look at the store; write nothing.",
+)
 @options.as_json
 @place
 def extract(
@@ -77,18 +81,29 @@ def extract(
         sessions, notes = _conversations(source, stored=False)
     opened = wiring.open(IN_MEMORY, embedder="hashing") if dry_run else place.made()  # which no memory outlives
     with opened as engine, bar("extracting") as show:
-        found = list(_left_behind(engine, sessions, scope, show, most=most, provenance=provenance))
+        left = list(_left_behind(engine, sessions, scope, show, most=most, provenance=provenance))
+    found = [(one.receipts, one.extraction) for one in left]
+    redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
     if as_json:
-        output.data({**(_foreseen(found) if dry_run else extraction.data(found)), "bad": notes.bad})
+        said = foreseen(found) if dry_run else extraction.data(found)
+        output.data({**said, "redacted": dict(redacted), **importing.noted(notes)})
     else:
-        output.lines(_told_ahead(found) if dry_run else extraction.told(found, output.paint))
+        output.lines(told_ahead(found) if dry_run else extraction.told(found, output.paint))
+        output.lines([*importing.told_redacted(redacted, "turn"), *importing.told_notes(notes)])
 
 
-def extract_stored(place: Place, source: Source) -> list[tuple[Sequence[Receipt], Extraction]]:
+def extract_stored(place: Place, source: Source) -> extraction.Found:
     """What conversations leave behind whose turns were imported."""
     sessions, _ = _conversations(source, stored=True)
     with place.there() as engine, bar("extracting") as show:
-        return list(_left_behind(engine, sessions, source.scope, show))
+        return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
+
+
+def foresee(source: Source) -> extraction.Found:
+    """What conversations would leave behind whose turns are only tried."""
+    sessions, _ = _conversations(source, stored=False)
+    with wiring.open(IN_MEMORY, embedder="hashing") as engine, bar("extracting") as show:
+        return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
 
 
 def _conversations(source: Source, *, stored: bool) -> tuple[list[list[Said]], Notes]:
@@ -107,7 +122,8 @@ def _conversations(source: Source, *, stored: bool) -> tuple[list[list[Said]], N
         given = drafts(reading, source)
     except InvalidInput as error:
         if isinstance(error.__cause__, FieldError):
-            raise InvalidInput(f"{error.__cause__}; {_EXPECTED}") from error
+            left = "nothing was extracted, and --skip-bad leaves such lines out"
+            raise InvalidInput(f"{error.__cause__}; {EXPECTED}; {left}") from error
         raise
     roles = {id: role for one in readers for id, role in one.roles.items()}
     for draft in given:
@@ -117,11 +133,10 @@ def _conversations(source: Source, *, stored: bool) -> tuple[list[list[Said]], N
 
 def _left_behind(
     engine: Engine, sessions: Sequence[Sequence[Said]], scope: Scope, show: Tell, **how: Any
-) -> Iterator[tuple[Sequence[Receipt], Extraction]]:
+) -> Iterator[Extracted]:
     for done, turns in enumerate(sessions, start=1):
-        found = engine.extract(turns, scope=scope, **how)
+        yield engine.extract(turns, scope=scope, **how)
         show(done, len(sessions))
-        yield found.receipts, found.extraction
 
 
 def _turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) -> Said:
@@ -135,22 +150,22 @@ def _turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) -> Said
     )
 
 
-def _told_ahead(found: extraction.Found) -> Iterator[str]:
+def told_ahead(found: extraction.Found) -> Iterator[str]:
     """What would be remembered, with the words it rests on."""
-    foreseen = _foreseen(found)
-    for one in foreseen["extracts"]:
+    ahead = foreseen(found)
+    for one in ahead["extracts"]:
         yield f"{output.paint(Look.STRONG, one['kind'])}  {printable(shortened(one['text']))}"
         yield output.paint(Look.FAINT, f"  rests on: {printable(shortened(one['quote']))}")
-    for one in foreseen["rejected"]:
+    for one in ahead["rejected"]:
         yield output.paint(Look.FAINT, f"not taken: {printable(shortened(one['text']))} ({one['reason']})")
-    memories = counted(len(foreseen["extracts"]), "memory", "memories")
+    memories = counted(len(ahead["extracts"]), "memory", "memories")
     yield f"{counted(len(found), 'session')}: {memories} would be proposed; nothing was written"
-    if foreseen["calls"]:
-        cost = "" if foreseen["cost"] is None else f", cost {foreseen['cost']:g}"
-        yield f"the model was asked all the same: {counted(foreseen['calls'], 'call')}{cost}"
+    if ahead["calls"]:
+        cost = "" if ahead["cost"] is None else f", cost {ahead['cost']:g}"
+        yield f"the model was asked all the same: {counted(ahead['calls'], 'call')}{cost}"
 
 
-def _foreseen(found: extraction.Found) -> dict[str, Any]:
+def foreseen(found: extraction.Found) -> dict[str, Any]:
     """The same as JSON has it: none of the memories is there, so none has an id."""
     told = extraction.data([((), replace(each, extracts=())) for _, each in found])
     extracts = [
@@ -166,9 +181,3 @@ def _foreseen(found: extraction.Found) -> dict[str, Any]:
         for one in each.extracts
     ]
     return {**told, "extracts": extracts, "dry_run": True}
-
-
-_EXPECTED = (
-    'a line is a turn, such as {"role": "user", "content": "I prefer tea.", "timestamp": "2026-03-02T12:00:00Z"}; '
-    "nothing was extracted, and --skip-bad leaves such lines out"
-)

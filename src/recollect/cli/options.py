@@ -144,7 +144,21 @@ def _part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | N
 
 
 def _moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    return None if value is None else read_moment(param.opts[0], f"{value}T00:00Z" if _is_day(value) else value)
+    if value is None:
+        return None
+    if not _is_moment(value):
+        known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
+        raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
+    return read_moment(param.opts[0], f"{value}T00:00Z" if _is_day(value) else value)
+
+
+def _is_moment(value: str) -> bool:
+    """Whether it is written as ISO 8601 has it."""
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_day(value: str) -> bool:

@@ -69,6 +69,7 @@ def _print(context: Context, hints: Iterable[str], *, explain: bool, as_json: bo
         click.echo(context.text, nl=False)
         if explain:
             output.lines(["", *text.context(context, output.paint, width=output.width())])
-        output.talk(text.handed(context))
+        for line in text.handed(context, output.width()):
+            output.talk(line)
     for hint in hints:
         output.talk(hint)

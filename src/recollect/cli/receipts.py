@@ -7,7 +7,7 @@ import click
 from recollect.cli import output
 from recollect.cli.place import Place
 from recollect.model.scope import Scope
-from recollect.model.verdict import Receipt, Refused, Unchanged
+from recollect.model.verdict import Reactivated, Receipt, Refused, Superseded, Unchanged, Updated
 from recollect.model.wording import printable
 from recollect.render import text, wire
 
@@ -40,6 +40,14 @@ def undoable(receipt: Receipt, *more: str, as_json: bool) -> None:
     if not as_json and not isinstance(receipt.verdict, Unchanged):
         for line in (*more, way_back(receipt.memory.commit, receipt.memory.scope)):
             output.talk(line)
+
+
+def written(receipt: Receipt, *, as_json: bool) -> None:
+    """The same of something new, with how to undo it if another memory holds no longer for it."""
+    told(receipt, as_json=as_json)
+    ends = isinstance(receipt.verdict, Superseded | Updated | Reactivated) and receipt.other is not None
+    if ends and not as_json:
+        output.talk(way_back(receipt.memory.commit, receipt.memory.scope))
 
 
 def way_back(run: int | None, scope: Scope) -> str:

@@ -53,4 +53,7 @@ def remember(place: Place, /, text: str, as_json: bool, **given: Any) -> None:
     draft = read_draft({"text": options.said(text), **told})
     with place.made() as engine:
         (receipt,) = engine.remember_all([draft])
-    receipts.told(receipt, as_json=as_json)
+    if draft.key is None:
+        receipts.written(receipt, as_json=as_json)
+    else:  # a retry is told what came of the first call, and which run that was is not known
+        receipts.told(receipt, as_json=as_json)

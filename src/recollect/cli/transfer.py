@@ -13,7 +13,7 @@ import click
 from recollect import wiring
 from recollect.cli import empty, importing, options, output
 from recollect.cli.bars import bar
-from recollect.cli.extract import extract_stored
+from recollect.cli.extract import extract_stored, foresee, foreseen, told_ahead
 from recollect.cli.files import whole
 from recollect.cli.lines import Lines, read_again
 from recollect.cli.place import Place, place
@@ -86,13 +86,14 @@ def import_(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take in the export in FILE, or on standard input if FILE is -; all of it or nothing.
+    """Take in the export in FILE, or on standard input if FILE is -. The store is made if it is not there.
 
-    A new store is then what the exported one was, with the same model if it is installed. Any other gets what it does
-    not have yet; an id that says something else here is a conflict. The store is made if it is not there.
+    An export of recollect is taken in as a whole or not at all. A new store is then what the exported one was, with the
+    same model if it is installed. Any other gets what it does not have yet; an id that says something else here is a
+    conflict.
 
-    With --format, FILE is what another program exported. Each thing in it is remembered as if it were told now, with
-    the trust of an import; what was imported before is left as it is.
+    With --format, FILE is what another program exported. Each thing in it is judged as if it were told now, with the
+    trust of an import, so that some may be kept apart or refused; what was imported before is left as it is.
 
     \b
     recollect --db copy.db import agent.jsonl
@@ -126,12 +127,16 @@ def import_(
                 dry_run=dry_run,
                 progress=show,
             )
-        left = extract_stored(place, source) if extract and not dry_run else []
+        left: extraction.Found = []
+        if extract:
+            left = foresee(source) if dry_run else extract_stored(place, source)
     if as_json:
-        output.data({**importing.data(taken), **({"extracted": extraction.data(left)} if extract else {})})
+        extracted = foreseen(left) if dry_run else extraction.data(left)
+        output.data({**importing.data(taken), **({"extracted": extracted} if extract else {})})
     else:
         output.lines(importing.told(taken))
-        output.lines(extraction.told(left, output.paint) if extract else [])
+        if extract:
+            output.lines(told_ahead(left) if dry_run else extraction.told(left, output.paint))
 
 
 def _tried(place: Place) -> AbstractContextManager[Engine]:

@@ -24,7 +24,7 @@ LONGEST_WAIT = 86_400.0
 
 MOST_ATTEMPTS = 100
 
-Extractor = Literal["phrases", "llm"]
+ExtractorName = Literal["phrases", "llm"]
 
 
 def _a_name(field: str, value: str | None) -> None:
@@ -74,7 +74,7 @@ class ExtractionSettings:
     Prices are for a million tokens. The key is in no repr.
     """
 
-    extractor: Extractor = "phrases"
+    extractor: ExtractorName = "phrases"
     address: str | None = None
     model: str | None = None
     key: str | None = field(default=None, repr=False)
@@ -85,7 +85,7 @@ class ExtractionSettings:
     price_completion: float | None = None
 
     def __post_init__(self) -> None:
-        known = get_args(Extractor)
+        known = get_args(ExtractorName)
         if self.extractor not in known:
             problem = f"{show(self.extractor)} is no extractor; {remedy(str(self.extractor), known)}"
             raise FieldError(problem, field="extractor")

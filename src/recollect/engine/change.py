@@ -22,8 +22,7 @@ from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy, salience_of
 from recollect.admission.screening import screen
-from recollect.admission.subject import me_in, subject_of
-from recollect.engine.succession import placed, rivals
+from recollect.engine.succession import placed, read_subject, rivals
 from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
 from recollect.model import limits
@@ -83,11 +82,12 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
     now = world.now()
     not_later("at", revision.at, now)
-    found = screen(revision, world.policy.secrets)
+    seen = visible(world, scope, id)
+    titled = revision.title is not None
+    found = screen(revision if titled else replace(revision, title=seen.title), world.policy.secrets)
     if isinstance(found, Refused):
-        seen = visible(world, scope, id)
         return Receipt(seen.id, found, seen)
-    revision, redacted = found.value, found.redacted
+    revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
     receipt = None
@@ -98,7 +98,7 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
 
 def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
-    policy = world.policy.salience
+    policy = world.policy
     expected = _revised(seen, revision, now, policy)
     vector = _direction(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
 
@@ -283,7 +283,7 @@ def own(writing: Writing, scope: Scope, id: str) -> Memory:
     return found
 
 
-def _revised(former: Memory, revision: Revision, now: datetime, policy: SaliencePolicy) -> Memory:
+def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) -> Memory:
     since = known_since(former)
     if revision.at is not None and revision.at < since:
         known = f"{since.isoformat()}, since when the present text is known"
@@ -300,17 +300,18 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Salience
     text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
     if text != former.text or said.get("title", former.title) != former.title:
         said |= _reworded(former, revision.provenance or Provenance.MODEL_INFERENCE)
-    read = subject_of(former.text, former.speaker, me_in(former.provenance))
-    if text != former.text and former.subject == read:
-        said["subject"] = subject_of(text, former.speaker, me_in(said.get("provenance", former.provenance)))
     if (
         former.status is Status.SUPERSEDED
         and revision.valid_until is not None
         and not former.ended_by(revision.valid_until)
     ):
-        by = f"it was superseded by {show(former.superseded_by)}"
-        raise FieldError(f"{revision.valid_until.isoformat()}, but {by}; restore it first", field="valid_until")
-    return next_version(former, text, at, kind=revision.kind, importance=revision.importance, policy=policy, **said)
+        instead = f"it was superseded by {show(former.superseded_by)}"
+        raise FieldError(f"{revision.valid_until.isoformat()}, but {instead}; restore it first", field="valid_until")
+    kind, importance = revision.kind, revision.importance
+    state = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **said)
+    if state.searched_text == former.searched_text or former.subject != read_subject(former, policy):
+        return state
+    return state.changed(subject=read_subject(state, policy))  # which was read from what it said before
 
 
 def _objection(former: Memory, revised: Memory, revision: Revision) -> str | None:

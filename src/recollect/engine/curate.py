@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from recollect.admission.judgement import BY_HAND
 from recollect.admission.screening import clean
 from recollect.engine.change import own, written
 from recollect.engine.merge import Wording, merge
@@ -69,7 +70,8 @@ class Curator:
     def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
         """Recall the memory no more until somebody releases it; the reason is kept with it."""
         world = self._opened()
-        remark = limits.a_line("reason", clean(limits.a_line("reason", reason), world.policy.secrets))
+        told = clean(limits.a_line("reason", reason), world.policy.secrets)
+        remark = limits.a_line("reason", f"{BY_HAND}{told}")
         return _changed(world, a_scope(scope), id, lambda one: _isolated(one, remark), Status.QUARANTINED.value)
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:

@@ -1,11 +1,13 @@
 """Extract: a conversation leaves memories behind."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
-from recollect.admission.screening import clean
+from recollect.admission.policy import SecretsPolicy
+from recollect.admission.screening import Screened, clean, screen
 from recollect.engine.heard import heard_before
 from recollect.engine.remember import remember_all
 from recollect.engine.world import World, not_later
@@ -34,15 +36,20 @@ _FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What became of what was understood, in the order of the conversation, and how it was understood."""
+    """What became of what was understood, in the order of the conversation, and how it was understood; and of how many
+    turns something was taken out before they were read, by what it was.
+    """
 
     receipts: tuple[Receipt, ...]
     extraction: Extraction
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __repr__(self) -> str:
         became = "; ".join(f"{type(one.verdict).__name__} {shortened(said.text, 60)!r}" for one, said in self._each())
         rejected = f", {len(self.extraction.rejected)} not taken" if self.extraction.rejected else ""
-        return f"<Extracted {counted(len(self.receipts), 'memory', 'memories')}{rejected}: {became or 'nothing'}>"
+        redacted = f", without {', '.join(self.redacted)}" if self.redacted else ""
+        told = f"{counted(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
+        return f"<Extracted {told}: {became or 'nothing'}>"
 
     def _each(self) -> Iterable[tuple[Receipt, Extract]]:
         return zip(self.receipts, self.extraction.extracts, strict=True)
@@ -70,7 +77,9 @@ def extract(
         raise FieldError(f"{most} memories from one call; give at most {MOST_EXTRACTED}", field="most")
     for turn in turns:
         not_later("at", turn.at, now)
-    heard = [_screened(turn, world) for turn in turns]
+    screened = [_screened(turn, world.policy.secrets) for turn in turns]
+    heard = [one.value for one in screened]
+    redacted = Counter(kind for one in screened for kind in one.redacted)
 
     extraction = _understood(world, heard, most)
     origins = _origins(world, heard, scope)
@@ -84,7 +93,7 @@ def extract(
         again = _said_again(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
         if again is not None:
             (receipts[place],) = _remembered(world, [drafted(again)])
-    return Extracted(tuple(receipts), extraction)
+    return Extracted(tuple(receipts), extraction, dict(redacted))
 
 
 def _remembered(world: World, drafts: Sequence[Draft]) -> list[Receipt]:
@@ -115,18 +124,24 @@ def _understood(world: World, heard: Sequence[Said], most: int) -> Extraction:
     return replace(found, rejected=tuple(shown))
 
 
-def _screened(turn: Said, world: World) -> Said:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What was said in a turn, and nothing else of it."""
+
+    text: str
+
+
+def _screened(turn: Said, policy: SecretsPolicy) -> Screened[Said]:
     """The turn without what is private or secret: a model elsewhere may read it."""
     for name in ("speaker", "session"):
         said = getattr(turn, name)
-        if said is not None and clean(said, world.policy.secrets) != said:
+        if said is not None and clean(said, policy) != said:
             raise FieldError("has what looks like a secret; give another name", field=name)
-    text = clean(turn.text, world.policy.secrets)
-    return (
-        turn
-        if text == turn.text
-        else Said(text=text, role=turn.role, speaker=turn.speaker, at=turn.at, session=turn.session, id=turn.id)
-    )
+    redacting = replace(policy, action="redact")  # what may be blank and has no names is then never refused
+    found = cast("Screened[_Words]", screen(_Words(turn.text), redacting, may_be_blank=True))
+    text = found.value.text
+    heard = Said(text=text, role=turn.role, speaker=turn.speaker, at=turn.at, session=turn.session, id=turn.id)
+    return Screened(turn if text == turn.text else heard, found.redacted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Heard: what is said in a conversation that was heard of it before."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +29,8 @@ def heard_before(world: World, drafts: Sequence[Draft]) -> list[Receipt | None]:
 
     What is told again of its moment is the same saying. Of a turn without a date nothing says when it was said: it is
     new only if nothing that is known can have come from it. So it is not if a memory with its words rests on the same
-    quote of the same session, or was ever echoed, which may have been by this turn.
+    quote of the same session, or was ever echoed, which may have been by this turn. A model puts the same in other
+    words each time: then it is the quote that tells.
     """
     if not drafts:
         return []
@@ -39,7 +40,9 @@ def heard_before(world: World, drafts: Sequence[Draft]) -> list[Receipt | None]:
         return [_sayings(writing, draft, memory) for draft, memory in zip(drafts, wanted, strict=True)]
 
     known = world.store.write(look)
-    return [_answer(world, draft, found) for draft, found in zip(drafts, known, strict=True)]
+    answers = [_answer(world, draft, found) for draft, found in zip(drafts, known, strict=True)]
+    reworded = {} if world.extractor.verbatim or all(answers) else _by_quote(world, drafts)
+    return [answer or _answer_to_other_words(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
 
 
 def _wanted(world: World, draft: Draft) -> Memory:
@@ -96,3 +99,37 @@ def _from_it(world: World, draft: Draft, memory: Memory) -> bool:
         return any(draft.at in (one.created_at, one.observed_at) for one in versions)
     (usage,) = world.store.usage(draft.scope, [memory.id])
     return usage.echoed > 0 or any((one.evidence, one.session) == (draft.evidence, draft.session) for one in versions)
+
+
+_Quote = tuple[tuple[str, ...], str | None, str | None]
+
+
+def _by_quote(world: World, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
+    """The memories of any standing that rest on the same words of the same speaker and session as a draft does."""
+    wanted = {_quote(draft) for draft in drafts if draft.at is not None or draft.session is not None}
+    found: dict[_Quote, list[Memory]] = {}
+    for scope in {draft.scope for draft in drafts} if wanted else ():
+        for one in world.store.memories(scope, below=False, statuses=list(Status)):
+            if _quote(one) in wanted:
+                found.setdefault(_quote(one), []).append(one)
+    return found
+
+
+def _quote(said: Draft | Memory) -> _Quote:
+    return said.evidence, said.session, said.speaker
+
+
+def _answer_to_other_words(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> Receipt | None:
+    """What is answered if the same saying was understood in other words before, at that moment if it has one."""
+    same = [
+        one
+        for one in known.get(_quote(draft), ())
+        if one.scope == draft.scope and draft.at in (None, one.created_at, one.observed_at)
+    ]
+    if not same:
+        return None
+    memory = next((one for one in same if one.status is Status.ACTIVE), same[0])
+    if memory.status is Status.ACTIVE:
+        return Receipt(memory.id, Unchanged(), memory)
+    reason = f"the same words were understood before, and what they left is {memory.status.value}"
+    return Receipt(memory.id, Refused(reason, memory.id), memory)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -15,7 +15,7 @@ from recollect.engine.remember import remember_all
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, InvalidInput, remedy, show
 from recollect.importers.formats import FORMATS, recognised
-from recollect.importers.reading import Format, Notes, Reading
+from recollect.importers.reading import Format, Notes, Reading, Spot
 from recollect.model import limits
 from recollect.model.draft import Draft
 from recollect.model.memory import MemoryId
@@ -58,6 +58,9 @@ class Source:
 class Taken:
     """What was in a file and what became of it, or would have: how many by verdict, and all receipts that tell of
     something ended, brought back, kept apart or refused, each with the id that the draft had.
+
+    `spots` says where in the file each of these stands, and `redacted` of how many something was taken out, by what it
+    was.
     """
 
     format: str
@@ -65,6 +68,8 @@ class Taken:
     notes: Notes
     verdicts: Mapping[str, int]
     telling: tuple[tuple[MemoryId | None, Receipt], ...] = ()
+    spots: Mapping[MemoryId, Spot] = field(default_factory=dict[MemoryId, Spot])
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])
     dry: bool = False
 
 
@@ -73,6 +78,7 @@ def import_from(world: World, source: Source, *, dry: bool, progress: Progress) 
     reading = source.read(world.now())
     given = drafts(reading, source)
     verdicts: Counter[str] = Counter()
+    redacted: Counter[str] = Counter()
     telling: list[tuple[MemoryId | None, Receipt]] = []
     size = max(len(given), 1) if dry else BATCH  # what is only tried is gone with its transaction
     for start in range(0, len(given), size):
@@ -80,6 +86,7 @@ def import_from(world: World, source: Source, *, dry: bool, progress: Progress) 
         found = _rehearsed(world, batch) if dry else _written(world, batch)
         verdicts.update(type(one.verdict).__name__.lower() for _, one in found)
         verdicts[THERE] += len(batch) - len(found)
+        redacted.update(kind for _, one in found for kind in one.redacted)
         telling += [(draft.id, one) for draft, one in found if not isinstance(one.verdict, _PLAIN)]
         progress(start + len(batch), len(given))
     known = verdicts.pop("unchanged", 0) + verdicts.pop(THERE, 0)
@@ -90,22 +97,28 @@ def import_from(world: World, source: Source, *, dry: bool, progress: Progress) 
         notes=reading.notes,
         verdicts=counts,
         telling=tuple(telling),
+        spots={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
+        redacted=dict(redacted),
         dry=dry,
     )
 
 
 def drafts(reading: Reading, source: Source) -> list[Draft]:
-    """What there is; refused with the remedy if one cannot be."""
+    """What there is; refused with the remedy if one cannot be, or if all were left out for that."""
     if _is_ours(source.lines):
         raise InvalidInput(
             "this is an export of recollect; `import` takes it (in Python `import_`): leave --format and --scope out"
         )
+    expected = "" if source.format.expected is None else f"; {source.format.expected}"
     try:
-        return list(reading)
+        found = list(reading)
     except FieldError as error:
-        raise InvalidInput(
-            f"{error}; nothing was imported, and --skip-bad (in Python skip_bad=True) leaves such out"
-        ) from error
+        left = "nothing was imported, and --skip-bad (in Python skip_bad=True) leaves such out"
+        raise InvalidInput(f"{error}{expected}; {left}") from error
+    if reading.notes.bad and not (found or reading.notes.skipped):
+        first = reading.notes.told[0]
+        raise InvalidInput(f"nothing can be read, {reading.notes.bad} left out; the first: {first}{expected}")
+    return found
 
 
 def refuse_foreign(lines: Iterable[str]) -> None:

@@ -9,11 +9,10 @@ from typing import TypeVar
 from recollect.admission.judgement import WAITS, begins, kept_apart, reads_like_orders
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
-from recollect.admission.salience import SaliencePolicy, salience_of
+from recollect.admission.salience import salience_of
 from recollect.admission.screening import screen
-from recollect.admission.subject import me_in, subject_of
 from recollect.engine.change import known_since, not_its_own, own, visible
-from recollect.engine.succession import rivals
+from recollect.engine.succession import read_subject, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import limits
@@ -64,16 +63,16 @@ def merge(world: World, scope: Scope, ids: Iterable[str], wording: Wording) -> R
 
 def _merge(world: World, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
     """Merge the memories as they were seen; `None` if one of them changed while the text was embedded."""
-    policy, derive = world.policy.salience, world.policy.truth.derive_subject
+    policy = world.policy
     seen = [_a_source(_its_own(scope, visible(world, scope, one))) for one in ids]
-    expected = merged(seen, wording, id, policy, derive=derive)
+    expected = merged(seen, wording, id, policy)
     known = any(expected.reads_like(one) for one in seen)
     vector = None if known else world.embed([expected.embedded_text], "memory")[0]
 
     def change(writing: Writing) -> Receipt | None:
         writing.adopt(world.encoder)
         sources = [_a_source(own(writing, scope, one)) for one in ids]
-        state = merged(sources, wording, id, policy, derive=derive)
+        state = merged(sources, wording, id, policy)
         same = next((one for one in sources if state.reads_like(one)), None)
         if same is None and (vector is None or not state.reads_like(expected)):
             return None
@@ -108,14 +107,12 @@ def _refuse_second(writing: Writing, state: Memory, policy: Policy) -> None:
         raise Conflict(f"{holds}; merge it too, or forget it first")
 
 
-def merged(
-    sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: SaliencePolicy, *, derive: bool = True
-) -> Memory:
+def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Policy) -> Memory:
     """The memory that says what the sources said: as important as any of them, as sure and as trusted as the least.
 
-    A new text is about what it says, or about what somebody said that all of them are about; `derive` tells whether
-    that is read from texts. It holds whenever one of them does. The most important of them, and of these the newest,
-    speaks for all where they differ. It is shared only if all of them were: nobody is to see more than before.
+    A new text is about what it says, or about what somebody said that all of them are about. It holds whenever one of
+    them does. The most important of them, and of these the newest, speaks for all where they differ. It is shared only
+    if all of them were: nobody is to see more than before.
     """
     ranked = sorted(sources, key=_worth, reverse=True)
     lead, least_trusted = ranked[0], min(ranked, key=lambda one: one.trust.level)
@@ -123,9 +120,8 @@ def merged(
     pinned = any(one.pinned for one in sources)
     speaker = lead.speaker if wording.text is None else _common(one.speaker for one in sources)
     topic_key = _first(one.topic_key for one in ranked)
-    read = topic_key is None and kind is not Kind.EVENT  # a topic has its own way of changing, and events only happened
     since = known_since(lead) if wording.text is None else max(known_since(one) for one in sources)
-    return Memory(
+    memory = Memory(
         id=id,
         scope=lead.scope,
         text=text,
@@ -135,12 +131,12 @@ def merged(
         session=_common(one.session for one in sources),
         speaker=speaker,
         topic_key=topic_key,
-        subject=lead.subject if wording.text is None else _subject(sources, text, speaker, derive=derive and read),
+        subject=lead.subject,
         shared=all(one.shared for one in sources),
         pinned=pinned,
         importance=_best(max, (one.importance for one in sources)),
         confidence=_best(min, (one.confidence for one in sources)),
-        salience=salience_of(text, kind, pinned=pinned, policy=policy),
+        salience=salience_of(text, kind, pinned=pinned, policy=policy.salience),
         created_at=min(one.created_at for one in sources),
         observed_at=since,
         updated_at=since,
@@ -154,22 +150,21 @@ def merged(
         metadata=lead.metadata,
         indexed=any(one.indexed for one in sources),
     )
+    return memory if wording.text is None else memory.changed(subject=_subject(sources, memory, policy))
 
 
-def _subject(sources: Sequence[Memory], text: str, speaker: str | None, *, derive: bool) -> str | None:
+def _subject(sources: Sequence[Memory], memory: Memory, policy: Policy) -> str | None:
     """What a new text is about: what it says, unless somebody said what all of the sources are about."""
     common = _common(one.subject for one in sources)
-    read = [subject_of(one.text, one.speaker, me_in(one.provenance)) for one in sources]
-    if not derive or (common is not None and common not in read):
-        return common
-    least_trusted = min(sources, key=lambda one: one.trust.level)
-    return subject_of(text, speaker, me_in(least_trusted.provenance))
+    given = common is not None and common not in [read_subject(one, policy) for one in sources]
+    return common if given or not policy.truth.derive_subject else read_subject(memory, policy)
 
 
 def _a_few(field: str, ids: Iterable[str]) -> tuple[str, ...]:
     names = tuple(limits.a_text(field, one) for one in limits.several(field, ids))
     if len(names) < FEWEST:
-        raise FieldError(f"{show(names)} are too few to become one; name at least {FEWEST}", field=field)
+        named = f"{show(names[0])} alone is" if names else "none is"
+        raise FieldError(f"{named} too few to become one; name at least {FEWEST} memories", field=field)
     if len(names) > MOST_ITEMS:
         raise FieldError(f"{len(names)} of them; at most {MOST_ITEMS} become one at a time", field=field)
     twice = next((one for place, one in enumerate(names) if one in names[:place]), None)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from recollect.engine.settle import Proposal
 from recollect.engine.world import World
-from recollect.errors import RecollectError
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 
@@ -28,7 +27,7 @@ def find_known_events(world: World, proposals: Sequence[Proposal], now: datetime
             continue
         try:
             stored = _nearest(world, one.memory.scope, one.vector, now)
-        except (RecollectError, ValueError, LookupError, ArithmeticError):
+        except Exception:  # whatever it is, the event is kept
             stored = None
         here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
         found = [near for near in (stored, _nearest_of(here, one.vector)) if near is not None]

@@ -8,9 +8,10 @@ from recollect.admission.kind import kind_of
 from recollect.admission.policy import Policy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import Screened, screen
-from recollect.admission.subject import me_in, normal_subject, subject_of
+from recollect.admission.subject import normal_subject
 from recollect.engine.novelty import find_known_events
 from recollect.engine.settle import Proposal, retried, settle
+from recollect.engine.succession import read_subject
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError
 from recollect.model.draft import Draft
@@ -81,7 +82,7 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
     """The memory that the draft would become if it were news."""
     at, policy = not_later("at", draft.at, now), world.policy
     kind = draft.kind or (kind_of(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
-    return Memory(
+    memory = Memory(
         id=draft.id or MemoryId(world.new_id(now)),
         scope=draft.scope,
         text=draft.text,
@@ -94,7 +95,7 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
         session=draft.session,
         speaker=draft.speaker,
         topic_key=draft.topic_key,
-        subject=_subject(draft, kind, policy),
+        subject=None if draft.subject is None else normal_subject(draft.subject),
         shared=draft.shared,
         pinned=draft.pinned,
         importance=draft.importance,
@@ -109,15 +110,8 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
         derived_from=draft.derived_from,
         metadata=draft.metadata or {},
     )
-
-
-def _subject(draft: Draft, kind: Kind, policy: Policy) -> str | None:
-    """What it is about: as the draft says, or as its text does; a topic has its own way of changing."""
-    if draft.subject is not None:
-        return normal_subject(draft.subject)
-    if draft.topic_key is not None or kind is Kind.EVENT or not policy.truth.derive_subject:
-        return None
-    return subject_of(draft.text, draft.speaker, me_in(draft.provenance))
+    subject = read_subject(memory, policy) if memory.subject is None else None
+    return memory if subject is None else memory.changed(subject=subject)
 
 
 def _worth(memory: Memory, policy: Policy) -> float | None:

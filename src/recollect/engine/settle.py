@@ -21,13 +21,14 @@ from recollect.admission.judgement import (
     holding,
     judge,
     observed,
+    says_it_itself,
     told_before,
 )
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy
 from recollect.engine.change import known_since, next_version, vouching
-from recollect.engine.succession import placed, superseding
+from recollect.engine.succession import placed, superseding, unquoted
 from recollect.errors import Conflict, show
 from recollect.model.draft import Draft
 from recollect.model.kept import KEPT_FOR, Kept
@@ -99,7 +100,7 @@ def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: floa
     moment = max(now, observed(memory))  # somebody may have written since this one looked at the clock
     receipt = _carried_out(writing, judgement, proposal, memory, policy, moment)
     if draft.key is not None and receipt.kept:
-        verdict, body = receipt.verdict, draft.body
+        verdict, body = unquoted(receipt.verdict, receipt.memory), draft.body
         kept = Kept(scope=draft.scope, key=draft.key, body=body, memory=receipt.id, verdict=verdict, at=now)
         writing.keep(kept)
     return replace(receipt, redacted=proposal.redacted)
@@ -287,15 +288,16 @@ def _next_state(
     """The memory that says what is proposed: what describes it stays where nothing is said.
 
     What vouches for a text and how long it holds are the new text's alone. A text that is only restated stays, holds as
-    long as before if nothing else is said, and is trusted no more than before.
+    long as before if nothing else is said, and is trusted no more than before, unless the user or an operator says it.
     """
     since, until = holding(former, proposed, restated=restated)
-    upto = former.trust if restated else None
+    own = says_it_itself(proposed, former)
+    upto = former.trust if restated and not own else None
     holds = restated and former.status is Status.ACTIVE and not former.ended_by(begins(proposed))
     anew = restated and not holds and former.kind is not Kind.EVENT  # and then in the place that it was judged to have
     first, second = (former, proposed) if restated and told_before(proposed, former) else (proposed, former)
-    if not restated and former.trust.less_than(proposed.trust):
-        second = proposed  # what describes it was said by somebody who is trusted less
+    if own or (not restated and former.trust.less_than(proposed.trust)):
+        first = second = proposed  # what describes it was said by somebody who is trusted less
     return next_version(
         former,
         former.text if restated else proposed.text,

@@ -4,6 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+LONGEST = 5_000
+"""How many words a turn may have to carry anything; in longer ones nobody finds what was meant."""
+
+NEAR = 3
+"""How many words before may deny what follows."""
+
 LEAST = 3
 """How many letters of a word are left at least without its ending."""
 
@@ -13,7 +19,7 @@ _SILENT = frozenset(
     _WORD.findall("""
     a an the is are was were be been being am has have had having do does did to of in on at for with by as and that
     this it its it's he she they his her hers their theirs him them who which i me my mine we our us myself themselves
-    himself herself user user's users speaker person
+    himself herself i'm i've i'd i'll we've we're he's she's they're they've user user's users speaker person
 """)
 )
 """Words that say nothing by themselves, and those by which a text calls who spoke."""
@@ -38,15 +44,27 @@ _ENDINGS = (
 
 
 def carried(text: str, turn: str, speaker: str | None = None) -> bool:
-    """Whether every word, figure and name of the text occurs in the turn, but for the speaker's name and words that say
-    nothing by themselves; and one denies something only if the other does.
+    """Whether all that the text says stands in the turn in just these words, in a row and with no denial before it; but
+    for their endings, the name of the speaker at its beginning and words that say nothing by themselves.
     """
-    said, told = _words(turn), _words(text)
-    if bool(_DENIALS.intersection(said)) is not bool(_DENIALS.intersection(told)):
+    said, told = _telling(turn), _telling(text)
+    name = _telling(speaker or "")
+    if name and told[: len(name)] == name:
+        told = told[len(name) :]
+    if len(said) > LONGEST:
         return False
-    known = {form for word in (*said, *_words(speaker or "")) for form in _forms(word)}
-    telling = (word for word in told if word not in _SILENT and word not in _DENIALS)
-    return all(any(form in known for form in _forms(word)) for word in telling)
+    forms = [frozenset(_forms(word)) for word in told]
+    last = len(said) - len(told)
+    return any(
+        "not" not in said[max(0, at - NEAR) : at]
+        and all(not one.isdisjoint(_forms(said[at + n])) for n, one in enumerate(forms))
+        for at in range(last + 1)
+    )
+
+
+def _telling(text: str) -> list[str]:
+    """The words that say something; every denial as the same one."""
+    return ["not" if word in _DENIALS else word for word in _words(text) if word not in _SILENT]
 
 
 def _words(text: str) -> list[str]:

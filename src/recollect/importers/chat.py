@@ -35,6 +35,11 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 )
 """What programs call the parts in a conversation; any other is kept as a tag."""
 
+UNREAD: Mapping[str, str] = MappingProxyType({"mapping": "ChatGPT", "chat_messages": "Claude"})
+"""Whose exports have the turns of a conversation under these names, in shapes of their own."""
+
+EXPECTED = 'a line is a turn, such as {"role": "user", "content": "I prefer tea.", "timestamp": "2026-03-02T12:00:00Z"}'
+
 
 class ChatReader:
     """Makes an event of each turn. Who spoke is what the file claims: it is kept, and raises no trust.
@@ -59,6 +64,7 @@ class ChatReader:
         """The turn, or all turns of the conversation."""
         found = a_record(record)
         if "messages" not in found:
+            _refuse_unread(found)
             yield Part(found)
             return
         messages = a_list("messages", found["messages"])
@@ -153,8 +159,10 @@ class ChatReader:
             content = content.get("parts", content.get("text"))
         if content is None or isinstance(content, str):
             return content or ""
+        if not isinstance(content, list):
+            raise FieldError(f"{show(content)} is no text", field=field)
         said: list[str] = []
-        for one in a_list(field, content):
+        for one in content:
             text = one if isinstance(one, str) else a_record(one).get("text")
             if text is None:
                 self._setting.notes.skipped["parts that are no text"] += 1
@@ -163,6 +171,14 @@ class ChatReader:
             else:
                 raise FieldError(f"{show(text)} is no text", field=field)
         return "\n".join(said)
+
+
+def _refuse_unread(record: Mapping[str, Any]) -> None:
+    """Say of a conversation as others export it what it looks like, and what is read instead."""
+    whose = next((by for name, by in UNREAD.items() if isinstance(record.get(name), dict | list)), None)
+    if whose is not None and not record.keys() & {*TEXTS, *WORDLESS}:
+        shape = "write its turns as one JSON object a line, with role and content"
+        raise FieldError(f"this looks like an export of {whose}, which is not read yet; {shape}")
 
 
 def _recognises(record: Any) -> bool:
@@ -179,4 +195,5 @@ CHAT = Format(
     about="turns of conversations: JSON, a turn or a conversation with its messages a line",
     reader=ChatReader,
     recognises=_recognises,
+    expected=EXPECTED,
 )

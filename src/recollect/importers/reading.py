@@ -56,6 +56,17 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in a file something stands: on which line, and where in the value that begins there."""
+
+    line: int
+    within: str = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line}{self.within and f', {self.within}'}"
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """What may become one memory, where it is in its record, and the record."""
 
@@ -86,13 +97,15 @@ class Reader(Protocol):
 
 
 class Reading(Iterator[Draft]):
-    """The drafts of a file, each read as it is asked for; `notes` says what there was to say so far.
+    """The drafts of a file, each read as it is asked for; `notes` says what there was to say so far, and `spots` where
+    each draft stands, by its id.
 
     What cannot be is refused with its line, or with `skip_bad` left out and noted.
     """
 
     def __init__(self, lines: Iterable[str], reader: Reader, setting: Setting, *, skip_bad: bool) -> None:
         self.notes = setting.notes
+        self.spots: dict[MemoryId, Spot] = {}
         self._redacted = setting.redacted
         self._reader = reader
         self._skip_bad = skip_bad
@@ -104,24 +117,29 @@ class Reading(Iterator[Draft]):
     def _read(self, lines: Iterable[str]) -> Iterator[Draft]:
         ids: set[str] = set()
         texts: set[bytes] = set()
-        for draft in self._proposed(lines):
+        for spot, draft in self._proposed(lines):
             if draft.id in ids:
                 self.notes.skipped[REPEATED] += 1
                 continue
             ids.add(str(draft.id))
+            if draft.id is not None:
+                self.spots[draft.id] = spot
             hash = bytes.fromhex(said_hash(draft.text, draft.speaker, draft.kind or Kind.OBSERVATION))
             told = _bare(draft) if hash in texts else draft
             yield self._keyed(told) if told.at is None else told  # what has a date is known by it when it comes again
             texts.add(hash)
 
-    def _proposed(self, lines: Iterable[str]) -> Iterator[Draft]:
-        """What the reader makes of each part of each record; what cannot be takes nothing beside it along."""
+    def _proposed(self, lines: Iterable[str]) -> Iterator[tuple[Spot, Draft]]:
+        """What the reader makes of each part of each record, and where that is; what cannot be takes nothing beside it
+        along.
+        """
         for number, text in records(lines):
             for place, record in self._tried(self._records, (number, text), number) or ():
                 for part in self._tried(self._parts, record, number, place) or ():
-                    draft = self._tried(self._reader.draft, part, number, joined(place, part.place))
+                    spot = Spot(number, joined(place, part.place))
+                    draft = self._tried(self._reader.draft, part, number, spot.within)
                     if draft is not None:
-                        yield draft
+                        yield spot, draft
 
     def _records(self, written: tuple[int, str]) -> list[tuple[str, Any]]:
         number, text = written
@@ -161,12 +179,15 @@ def _bare(draft: Draft) -> Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format that others write: what it is called, what it is, who reads it, and how it is known."""
+    """A format that others write: what it is called, what it is, who reads it, and how it is known; and what a record
+    is, for whoever gives something else.
+    """
 
     name: str
     about: str
     reader: Callable[[Setting], Reader]
     recognises: Callable[[Any], bool]
+    expected: str | None = None
 
     def read(
         self,

@@ -1,6 +1,6 @@
 """Verdict: what became of a draft, and the receipt its writer gets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from recollect.errors import NotFound
 from recollect.model.memory import Memory, MemoryId
@@ -164,5 +164,12 @@ class Receipt:
 
     def __repr__(self) -> str:
         if self._id is None or self._memory is None:
-            return f"<Receipt {self.verdict}>"
-        return f"<Receipt {self.verdict}: {printable(self._id)}  {shortened(self._memory.text)}>"
+            return f"<Receipt {self._said}>"
+        return f"<Receipt {self._said}: {printable(self._id)}  {shortened(self._memory.text)}>"
+
+    @property
+    def _said(self) -> str:
+        """The verdict with what it says, and nothing of what it leaves open."""
+        given = {one.name: getattr(self.verdict, one.name) for one in fields(self.verdict)}
+        told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        return f"{type(self.verdict).__name__}({told})"

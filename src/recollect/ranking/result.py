@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import overload
 
 from recollect.errors import InvalidInput, SchemesDiffer
@@ -96,7 +96,7 @@ class Scored:
 
     def __str__(self) -> str:
         known = self.candidate.memory
-        said = "" if known is None else f"  {shortened(known.text)}"
+        said = "" if known is None else f"  {_until(known)}{shortened(known.text)}"
         return f"{float(self.score):.3f}  {printable(self.id)}{said}"
 
     def __repr__(self) -> str:
@@ -112,6 +112,11 @@ class Scored:
         if self.candidate.memory is None:
             raise InvalidInput(f"candidate {self.id!r} was ranked without its memory, so it has no text")
         return self.candidate.memory
+
+
+def _until(memory: Memory) -> str:
+    """Until when it holds, if it ends."""
+    return "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
 
 
 def listed(heading: str, scored: Sequence[Scored]) -> str:

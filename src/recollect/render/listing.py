@@ -30,17 +30,18 @@ def memories(memories: Iterable[Memory], instead: Replacements | None = None) ->
 
 
 def versions(versions: Iterable[Memory], instead: Replacements | None = None) -> Table:
-    """The versions of one memory in the order given, each with when the store took it in."""
+    """The versions of one memory in the order given, each with when the store took it in, and by which run."""
     rows = [
         (
             str(one.revisions),
             "" if one.recorded_at is None else moment(one.recorded_at),
+            "" if one.commit is None else str(one.commit),
             marks(one),
             _said(one, instead),
         )
         for one in versions
     ]
-    return Table(("revision", "recorded", "marks", "text"), rows)
+    return Table(("revision", "recorded", "run", "marks", "text"), rows)
 
 
 def _said(memory: Memory, instead: Replacements | None) -> str:

@@ -1,5 +1,6 @@
 """Rows for people and for programs: columns that line up on a terminal, or fields between tabs."""
 
+import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,18 @@ def cut(text: str, width: int) -> str:
             break
         kept += character
     return f"{kept.rstrip()}…"
+
+
+def wrapped(text: str, width: int | None) -> Iterator[str]:
+    """The text in lines of at most so many columns where commas allow it, the later ones indented; whole without."""
+    line, room = "", math.inf if width is None else width
+    for part in text.split(", "):
+        longer = f"{line}, {part}" if line else part
+        if line and _width(longer) + len(",") > room:
+            yield f"{line},"
+            longer = f"{GAP}{part}"
+        line = longer
+    yield line
 
 
 def _width(text: str) -> int:

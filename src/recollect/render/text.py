@@ -36,7 +36,7 @@ from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.render.looks import Look, Paint, plain
-from recollect.render.table import LEAST, cut
+from recollect.render.table import LEAST, cut, wrapped
 
 BAR = 20
 """How many blocks the longest bar has."""
@@ -64,10 +64,10 @@ def context(context: Context, paint: Paint = plain, width: int | None = None) ->
         yield f"left out: {one.scored.id}, {float(one.scored.score):.3f}: {_omission(one)}"
 
 
-def handed(context: Context) -> str:
-    """What a context came to, in one line."""
+def handed(context: Context, width: int | None = None) -> Iterator[str]:
+    """What a context came to: in one line, or in as few as the width takes, broken behind commas."""
     name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
-    return f"{name}: {context.summary}"
+    yield from wrapped(f"{name}: {context.summary}", width)
 
 
 def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]:
@@ -223,15 +223,24 @@ def remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
     """What can be done about a verdict that keeps a memory out of every recall, and what is typed after `recollect`."""
     if not receipt.kept:
         return None
-    scope = "--scope", str(receipt.memory.scope)
-    what = (*scope, "--", receipt.id) if receipt.id.startswith("-") else (receipt.id, *scope)
     match receipt.verdict:
         case Quarantined():
-            return "to let it be recalled", ("curate", "release", *what)
+            return "to let it be recalled", release(receipt.memory)
         case Refused() if receipt.memory.status is not Status.ACTIVE:
-            return "to bring it back", ("restore", *what)
+            return "to bring it back", ("restore", *_named(receipt.memory))
         case _:
             return None
+
+
+def release(memory: Memory) -> tuple[str, ...]:
+    """What is typed after `recollect` to let a quarantined memory be recalled."""
+    return ("curate", "release", *_named(memory))
+
+
+def _named(memory: Memory) -> tuple[str, ...]:
+    """The memory as a command takes it, whatever its id begins with."""
+    scope = "--scope", str(memory.scope)
+    return (*scope, "--", memory.id) if memory.id.startswith("-") else (memory.id, *scope)
 
 
 def date(memory: Memory) -> str:

@@ -74,7 +74,7 @@ def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> Non
         path=str(backup),
         bytes=len(before),
         sealed=True,
-        schema=3,
+        schema=4,
         encoder=Encoder("hashing-256", 256),
         memories=61,
         versions=64,
@@ -273,6 +273,15 @@ def test_a_store_is_checked_while_others_use_it(store: Path) -> None:
         OtherEngine("remembers", store, SCOPE, "no lock was lost").end()
         assert engine.get(new.id, scope=SCOPE).text == "something new"
     reader.end()
+
+
+def test_what_was_said_by_somebody_and_what_happened_are_sound(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with recollect.open(path, embedder="hashing") as memory:
+        memory.remember("I love hiking", scope=SCOPE, speaker="Ana")
+        memory.remember("I love hiking", scope=SCOPE, speaker="Bo", kind="event")
+        memory.extract([{"text": "I am allergic to nuts.", "speaker": "Ana"}], scope=SCOPE)
+    assert verify(path).problems == ()
 
 
 def test_an_empty_store_is_a_good_one(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_the_same_words_as_what_waits_for_release_wait_with_it() -> None:
 
 @pytest.mark.parametrize("known", ["twins", "alike"])
 def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) -> None:
-    held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark="nobody said that")
+    held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark="by hand: nobody said that")
     given: dict[str, Any] = {known: [held]}
     for by in Provenance:
         below = TRUST[by].less_than(Trust.STATED)
@@ -307,6 +307,52 @@ def test_a_new_truth_supersedes_the_former_one() -> None:
     assert judge(home(2), Known(about=[old]), POLICY) == Supersede((old,))
     assert judge(home(1), Known(about=[old]), POLICY) == Supersede((old,))
     assert judge(home(2), Known(about=[old]), STATIC) == Admit()
+
+
+def lives(number: float, id: str, text: str, **given: Any) -> Memory:
+    """A memory of that day about where Ana lives, in words that say so."""
+    return home(number, id, text=text, **given)
+
+
+def test_what_agrees_is_not_in_the_way() -> None:
+    moved = lives(1, "old", "Ana moved to Porto")
+    assert judge(lives(2, "new", "Ana lives in Porto"), Known(about=[moved]), POLICY) == Admit()
+    assert judge(lives(0, "new", "Ana lives in Porto"), Known(about=[moved]), POLICY) == Admit()
+    assert judge(lives(2, "new", "Ana lives in Faro"), Known(about=[moved]), POLICY) == Supersede((moved,))
+    assert judge(
+        lives(2, "new", "Ana lives in Porto", subject="x"), Known(about=[moved.changed(subject="x")]), POLICY
+    ) == (Supersede((moved.changed(subject="x"),)))
+
+
+@pytest.mark.parametrize(
+    ("subject", "one", "same", "other"),
+    [
+        ("ana: whether be vegetarian", "Ana is a vegetarian", "Ana is vegetarian", "Ana is not vegetarian"),
+        ("user: whether feel about cilantro", "User hates cilantro", "I can't stand cilantro", "I love cilantro"),
+        ("user: is married or not", "User is not married", "User is single", "User is married"),
+    ],
+)
+def test_of_whether_it_holds_only_the_other_side_ends_it(subject: str, one: str, same: str, other: str) -> None:
+    known = on(1, "old", text=one, subject=subject, provenance=USER)
+    for text, expected in ((same, Admit()), (other, Supersede((known,)))):
+        assert judge(on(2, text=text, subject=subject, provenance=USER), Known(about=[known]), POLICY) == expected
+
+
+def test_a_denial_ends_what_it_denies_and_nothing_else() -> None:
+    lisbon, porto = lives(1, "lisbon", "Ana lives in Lisbon"), lives(1, "porto", "Ana lives in Porto")
+    denial = lives(2, "new", "Ana no longer lives in Lisbon")
+    assert judge(denial, Known(about=[lisbon]), POLICY) == Supersede((lisbon,))
+    assert judge(denial, Known(about=[porto]), POLICY) == Admit()
+    assert judge(lisbon, Known(about=[denial]), POLICY) == Precede(denial)
+    assert judge(lives(3, "again", "Ana lives in Lisbon"), Known(about=[denial]), POLICY) == Supersede((denial,))
+    assert judge(lives(3, "next", "Ana lives in Porto"), Known(about=[denial]), POLICY) == Admit()
+
+
+def test_a_denial_by_who_is_trusted_less_waits_only_if_it_denies_what_is_known() -> None:
+    known = Known(about=[lives(1, "old", "Ana lives in Lisbon", provenance=USER)])
+    denial = lives(2, "new", "Ana no longer lives in Lisbon", provenance=DOCUMENT)
+    assert isinstance(judge(denial, known, POLICY), Isolate)
+    assert judge(lives(2, "new", "Ana no longer lives in Porto", provenance=DOCUMENT), known, POLICY) == Admit()
 
 
 def test_what_held_before_precedes_what_holds() -> None:

@@ -193,6 +193,10 @@ TOLD_BY_NAME: list[tuple[dict[str, Any], object]] = [
     ({"passwords": ["fine", PASSWORD]}, PASSWORD),
     ({"deep": [{"er": {"wifi password": PASSWORD}}]}, PASSWORD),
     ({"password": {"value": PASSWORD}}, PASSWORD),
+    ({"passwords": {"prod": PASSWORD}}, PASSWORD),
+    ({"kept": {"type": "password", "value": PASSWORD}}, PASSWORD),
+    ({"pass\u200bword": PASSWORD}, PASSWORD),
+    ({"credentials": {"user": "ana", "word": PASSWORD}}, PASSWORD),
     ({"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}, PASSWORD),
     ({"passphrase": "correct horse battery staple"}, "correct horse battery staple"),
     ({"aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEYQ"}, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEYQ"),
@@ -220,6 +224,7 @@ def test_values_of_metadata_that_no_name_makes_secret_are_kept_as_they_are() -> 
     metadata = {
         "password": "required",
         "password_policy": "12 characters, 1 digit",
+        "password_rules": {"owner": "Alice2 Smith", "least": 12},
         "password_changed": "2024-05-01",
         "key": "value-12ab",
         "primary_key": "user_id_1",

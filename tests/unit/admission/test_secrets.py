@@ -364,6 +364,7 @@ def test_a_secret_in_base64_over_several_lines_is_found(line: int) -> None:
 
 
 UNSEEN = ["\u200b", "\u200d", "\u00ad", "\u2060", "\ufeff", "\u034f", "\ufe0f", "\U000e0101", "\u202e", "\u3164"]
+UNSEEN += ["\x01", "\x7f", "\x85", "\r", "\u2028"]
 WIDE = {ord(" ") + at: 0xFF00 + at for at in range(1, 95)}
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.admission.judgement import begins
-from recollect.admission.salience import SaliencePolicy
+from recollect.admission.policy import Policy
 from recollect.engine.merge import Wording, merged
 from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 
 def one_of(*sources: Memory, **said: str) -> Memory:
-    return merged(sources, Wording(**said), MemoryId("made"), SaliencePolicy())  # type: ignore[arg-type]
+    return merged(sources, Wording(**said), MemoryId("made"), Policy())  # type: ignore[arg-type]
 
 
 def test_the_most_important_speaks_for_all_and_of_these_the_newest() -> None:

@@ -127,7 +127,16 @@ def test_a_list_of_turns_or_conversations_is_read_like_lines() -> None:
         ([1], r"line 2, field '\[0\]': 1 is no JSON object"),
         ("7", "line 2: 7 is no JSON object"),
         ({"messages": {}}, "line 2, field 'messages': {} is no list"),
-        ({"messages": [a_turn(), a_turn({"parts": 7})]}, r"line 2, field 'messages\[1\].content': 7 is no list"),
+        ({"messages": [a_turn(), a_turn({"parts": 7})]}, r"line 2, field 'messages\[1\].content': 7 is no text"),
+        (a_turn(5), "line 2, field 'content': 5 is no text"),
+        (
+            {"title": "Trip", "mapping": {"a": {}}},
+            "line 2: this looks like an export of ChatGPT, which is not read yet",
+        ),
+        (
+            [{"chat_messages": [{"text": "Hi"}]}],
+            r"line 2, field '\[0\]': this looks like an export of Claude, which is",
+        ),
         (a_turn([{"text": 7}]), "field 'content': 7 is no text"),
         (a_turn("a\0b"), "field 'content': has a NUL"),
         (a_turn("a\ud800b"), "field 'content': has half a character"),
@@ -145,3 +154,27 @@ def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told:
     texts = [draft.text for draft in lenient]
     assert (texts[0], texts[-1]) == ("One", "Three")
     assert lenient.notes.bad == len(lenient.notes.told) == 1
+
+
+def test_who_gives_an_export_that_is_not_read_is_told_what_is() -> None:
+    with pytest.raises(
+        FieldError, match="not read yet; write its turns as one JSON object a line, with role and content"
+    ):
+        drafts("chat", {"mapping": {}})
+
+
+def test_a_turn_may_have_fields_of_any_name_beside_its_words() -> None:
+    assert [one.text for one in drafts("chat", a_turn(mapping={"a": 1}), a_turn("Two", chat_messages=[]))] == [
+        "I moved to Oslo",
+        "Two",
+    ]
+
+
+def test_where_each_turn_stands_is_known_by_its_id() -> None:
+    found = reading("chat", a_turn("One"), [a_turn("Two"), {"messages": [a_turn("Three"), a_turn("Four")]}])
+    assert {one.text: str(found.spots[one.id]) for one in found if one.id is not None} == {
+        "One": "line 1",
+        "Two": "line 2, [0]",
+        "Three": "line 2, [1].messages[0]",
+        "Four": "line 2, [1].messages[1]",
+    }

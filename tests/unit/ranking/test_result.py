@@ -97,3 +97,9 @@ def test_one_of_a_ranking_at_a_prompt_is_a_line_with_or_without_its_text() -> No
     (bare,) = rank([a_candidate("b", similarity=0.5)], built_in("three-signal"), NOW)
     assert repr(bare) == f"<Scored {bare.score:.3f}  b>"
     assert repr(bare.score.scheme) == "<Scheme three-signal 1 at 2026-01-01T00:00:00+00:00>"
+
+
+def test_what_is_over_says_until_when_it_held() -> None:
+    over = a_memory("a", valid_until=NOW + timedelta(hours=3))
+    assert repr(a_ranking([over])[0]) == "<Scored 1.000  a  [until 2026-01-01] deploys run on Fridays>"
+    assert repr(a_ranking([over])).endswith("  a  [until 2026-01-01] deploys run on Fridays")

@@ -68,9 +68,10 @@ def test_the_date_is_when_the_present_text_was_observed() -> None:
     assert listing.memories([memory]).rows[0][3] == "2025-12-31"
 
 
-def test_a_version_says_its_revision_and_when_the_store_took_it_in() -> None:
-    versions = [a_memory("a", recorded_at=NOW), a_memory("a", text="on Mondays", revisions=2)]
+def test_a_version_says_its_revision_when_the_store_took_it_in_and_by_which_run() -> None:
+    versions = [a_memory("a", recorded_at=NOW, commit=7), a_memory("a", text="on Mondays", revisions=2)]
     assert listing.versions(versions).rows == [
-        ("1", "2026-01-01 00:00:00Z", "", "deploys run on Fridays"),
-        ("2", "", "", "on Mondays"),
+        ("1", "2026-01-01 00:00:00Z", "7", "", "deploys run on Fridays"),
+        ("2", "", "", "", "on Mondays"),
     ]
+    assert listing.versions(versions).names == ("revision", "recorded", "run", "marks", "text")

@@ -221,14 +221,19 @@ def test_within_a_width_what_a_memory_says_is_cut_and_its_explanation_is_not() -
     assert next(text.context(context, width=60)) == shown
 
 
-def test_what_a_context_came_to_is_one_line() -> None:
+def test_what_a_context_came_to_is_one_line_or_breaks_behind_commas_where_there_is_less_room() -> None:
     ranking = replace(a_ranking([a_memory("a"), a_memory("b", text="word " * 200)]), excluded={"gate:relevance": 3})
     context = replace(pack(ranking, Budget(150), Prompt(MARKER)), id="c1")
-    assert text.handed(context) == (
+    whole = (
         f"context c1: 1 memory, {context.tokens} of 150 tokens (estimated), left out: 1 by budget, 3 by gate:relevance"
     )
+    assert list(text.handed(context)) == list(text.handed(context, len(whole) + 1)) == [whole]
+    narrow = list(text.handed(context, 60))
+    assert [len(line) <= 60 for line in narrow] == [True, True]
+    assert ", ".join(line.strip().removesuffix(",") for line in narrow) == whole
+    assert len(list(text.handed(context, 1))) == whole.count(", ") + 1
     nothing = replace(pack(a_ranking([]), Budget(150), Prompt(MARKER)), id="c2", estimated=False)
-    assert text.handed(nothing) == "context c2: 0 memories, 0 of 150 tokens"
+    assert list(text.handed(nothing)) == ["context c2: 0 memories, 0 of 150 tokens"]
 
 
 def test_a_memory_is_told_with_all_that_is_known_of_it() -> None:

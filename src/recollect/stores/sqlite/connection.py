@@ -18,7 +18,7 @@ from recollect.evidence.likeness import likeness_of
 from recollect.files import beside, sweep
 from recollect.heirs import tell_children
 from recollect.model.limits import IN_MEMORY
-from recollect.model.memory import said_hash
+from recollect.model.memory import content_hash, said_hash
 from recollect.stores.migrate import Migration, migrate, migrations, mismatch
 from recollect.stores.sqlite import descriptors, forks, seal
 from recollect.stores.sqlite.ledger import Ledger
@@ -48,6 +48,7 @@ _KEPT_LOG = 64 * 1024**2
 
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
+    "content_hash": (content_hash, 1),
     "said_hash": (said_hash, 3),
     "likeness": (likeness_of, 3),
     "entities": (encode, 2),

@@ -186,11 +186,12 @@ ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIM
 
 -- name: away_since
 -- When a memory came to stand as it does: after the last version that stood otherwise.
-SELECT coalesce(min(s.recorded_at), m.recorded_at)
-FROM memories m LEFT JOIN versions s ON s.memory = m.number AND s.status = m.status AND s.number > coalesce(
-    (SELECT max(o.number) FROM versions o WHERE o.memory = m.number AND o.status <> m.status), 0
-)
-WHERE m.id = :id;
+SELECT coalesce((
+    SELECT s.recorded_at FROM versions s WHERE s.memory = m.number AND s.number > coalesce(
+        (SELECT max(o.number) FROM versions o WHERE o.memory = m.number AND o.status <> m.status), 0
+    ) ORDER BY s.number LIMIT 1
+), m.recorded_at)
+FROM memories m WHERE m.id = :id;
 
 -- name: written_by
 -- The memories of a scope of which a commit wrote a version, whether it is the present one or a former.

@@ -16,7 +16,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.limits import MOST_KNOWN
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.memory import Kind, Memory, MemoryId, content_hash
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
@@ -125,12 +125,12 @@ class SqliteWriting:
         state = rows.state(memory, hash, alike, recorded_at=self._recorded, commit=self._commit)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:
-            content = self._content(memory, hash, vector)
+            content = self._content(memory, vector)
             self._run("add_memory", id=memory.id, scope=scope, content=content, **values)
         else:
             number, _, content = present
             if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
-                content = self._content(memory, hash, vector)
+                content = self._content(memory, vector)
             self._run("keep_version", memory=number, until=self._commit)
             self._run("change_memory", memory=number, content=content, **values)
         if scope not in self._changed:
@@ -236,7 +236,7 @@ class SqliteWriting:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}
         return erasing.erase(self._db, self._run, places, self._commit) if places else Erased()
 
-    def _content(self, memory: Memory, hash: str, vector: Vector | None) -> int:
+    def _content(self, memory: Memory, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
         counts = analysis.counts(memory.searched_text)
         content: int
@@ -245,7 +245,7 @@ class SqliteWriting:
             "add_content",
             title=memory.title,
             text=memory.text,
-            hash=hash,
+            hash=content_hash(memory.text),
             terms=postings.encode(counts),
             analyser=analysis.VERSION,
             entities=mentions.encode(memory.title, memory.text),

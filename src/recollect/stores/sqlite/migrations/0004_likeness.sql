@@ -7,4 +7,7 @@ UPDATE versions SET likeness = (
     SELECT likeness(c.text, versions.more ->> '$.speaker', versions.kind) FROM contents c WHERE c.number = versions.content
 ) WHERE likeness <> '';
 
+-- The sum of a text that somebody said was kept as the sum of the saying.
+UPDATE contents SET hash = content_hash(text) WHERE hash <> content_hash(text);
+
 CREATE INDEX versions_by_hash ON versions (hash);
