@@ -530,7 +530,8 @@ def test_an_event_is_new_to_a_scope_whose_neighbour_knows_it(clock: Clock) -> No
         assert memory.remember(NEAR, scope="acme/ben", kind="event").verdict == Created()
 
 
-def test_an_event_is_news_if_nobody_can_tell(clock: Clock) -> None:
+@pytest.mark.parametrize("problem", [StoreError("the disk is gone"), RuntimeError("no thread"), TypeError(), OSError()])
+def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: Clock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
         world: World = memory._open  # no store fails because it is asked to
@@ -541,7 +542,7 @@ def test_an_event_is_news_if_nobody_can_tell(clock: Clock) -> None:
                 return getattr(store, name)
 
             def gather(self, probe: object) -> object:
-                raise StoreError("the disk is gone")
+                raise problem
 
         object.__setattr__(world, "store", Failing())
         assert happened(memory, NEAR).verdict == Created()

@@ -19,7 +19,7 @@ from recollect.cli.lines import Lines, read_again
 from recollect.cli.place import Place, place
 from recollect.engine import archive, transfer
 from recollect.engine.engine import Engine
-from recollect.engine.importing import Source, a_format, drafts, refuse_foreign
+from recollect.engine.importing import Source, Taken, a_format, drafts, refuse_foreign
 from recollect.errors import InvalidInput
 from recollect.importers.chat import CHAT
 from recollect.importers.formats import FORMATS
@@ -115,18 +115,7 @@ def import_(
         if extract and format is not CHAT:
             raise InvalidInput("--extract goes with --format chat; other formats have no conversations")
         source = Source(lines=lines, name=_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad)
-        if not (dry_run or place.exists):
-            drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
-        with _tried(place) if dry_run else place.made() as engine, bar("importing") as show:
-            taken = engine.import_from(
-                lines,
-                format=format.name,
-                scope=source.scope,
-                name=source.name,
-                skip_bad=skip_bad,
-                dry_run=dry_run,
-                progress=show,
-            )
+        taken = _import_others(place, source, dry_run=dry_run)
         left: extraction.Found = []
         if extract:
             left = foresee(source) if dry_run else extract_stored(place, source)
@@ -137,6 +126,22 @@ def import_(
         output.lines(importing.told(taken))
         if extract:
             output.lines(told_ahead(left) if dry_run else extraction.told(left, output.paint))
+
+
+def _import_others(place: Place, source: Source, *, dry_run: bool) -> Taken:
+    """Remember what another program exported, or see what would become of it."""
+    if not (dry_run or place.exists):
+        drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
+    with _tried(place) if dry_run else place.made() as engine, bar("importing") as show:
+        return engine.import_from(
+            source.lines,
+            format=source.format.name,
+            scope=source.scope,
+            name=source.name,
+            skip_bad=source.skip_bad,
+            dry_run=dry_run,
+            progress=show,
+        )
 
 
 def _tried(place: Place) -> AbstractContextManager[Engine]:
