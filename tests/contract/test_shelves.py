@@ -11,10 +11,11 @@ from recollect.model.memory import MemoryId, Status
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.stores.sqlite.library import Library
-from recollect.stores.sqlite.shelf import FIELDS
+from recollect.stores.relational.library import Library
+from recollect.stores.relational.shelf import FIELDS
+from recollect.stores.relational.view import View
+from recollect.stores.sqlite.session import SqliteSession
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.stores.sqlite.view import View
 from recollect.testing import NOW
 from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, candidates, ids, put, seen
 
@@ -30,7 +31,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def view(store: SqliteStore, db: apsw.Connection, scope: Scope = SCOPE) -> View:
     """All that the scope sees in this transaction."""
-    found, _ = store._library.view(db, Probe(scope=scope, at=NOW), 1)
+    found, _ = store._library.view(SqliteSession(db), Probe(scope=scope, at=NOW), 1)
     return found
 
 
@@ -126,7 +127,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
     library = Library(largest=round(2.5 * of_one))
     for scope in [*scopes, scopes[2], scopes[0]]:
         with store._readers.reading() as db:
-            found, _ = library.view(db, Probe(scope=scope, at=NOW), 1)
+            found, _ = library.view(SqliteSession(db), Probe(scope=scope, at=NOW), 1)
             assert len(found.ids) == 10
     assert len(library._shelves) == 2
     with store._readers.reading() as db:
@@ -136,7 +137,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
 
 def view_of(library: Library, db: apsw.Connection, scope: Scope) -> View:
     """All that the scope sees, from that library."""
-    found, _ = library.view(db, Probe(scope=scope, at=NOW), 1)
+    found, _ = library.view(SqliteSession(db), Probe(scope=scope, at=NOW), 1)
     return found
 
 

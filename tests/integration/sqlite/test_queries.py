@@ -9,10 +9,11 @@ import apsw
 import pytest
 
 from recollect.model.scope import Scope
-from recollect.stores.sqlite.archive import inventory, saved
+from recollect.stores.relational.archive import inventory, saved
+from recollect.stores.relational.counting import count
 from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.session import SqliteSession
 from recollect.stores.sqlite.sql import SQL
-from recollect.stores.sqlite.stats import count
 from tests.integration.sqlite.engines import SCOPE, an_engine
 
 
@@ -48,10 +49,10 @@ def test_a_memory_is_found_by_its_words_its_topic_and_its_subject(statement: str
 
 
 ASKED: dict[str, Callable[[apsw.Connection, Scope], object]] = {
-    "its figures": lambda db, scope: count(db, scope, below=False, size=0),
-    "the figures of all below it": lambda db, scope: count(db, scope, below=True, size=0),
-    "what an export says first": inventory,
-    "an export": lambda db, scope: list(saved(db, scope)),
+    "its figures": lambda db, scope: count(SqliteSession(db), scope, below=False, schema=0, size=0),
+    "the figures of all below it": lambda db, scope: count(SqliteSession(db), scope, below=True, schema=0, size=0),
+    "what an export says first": lambda db, scope: inventory(SqliteSession(db), scope),
+    "an export": lambda db, scope: list(saved(SqliteSession(db), scope)),
 }
 
 FREE = ("SCAN CONSTANT ROW", "SCAN json_each", "SCAN encoders", "SEARCH scopes")

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.erasure import Search
+from recollect.stores.relational.pieces import ANCHOR, PIECE, cut
 from recollect.stores.sqlite import remains
-from recollect.stores.sqlite.remains import ANCHOR, PIECE, Finder, cells, cut, runs, search
+from recollect.stores.sqlite.remains import Finder, cells, runs, search
 
 SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
 

@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from recollect.stores.sqlite.derived import derived
+from recollect.stores.relational.derived import derived
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from recollect.model.memory import content_hash, searched
 from recollect.model.scope import Scope
 from recollect.model.table import MICROSECOND
 from recollect.model.usage import standing, tally_votes
-from recollect.stores.sqlite import mentions, rows
+from recollect.stores.relational import mentions, rows
+from recollect.stores.relational.session import Row
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.sql import SQL, all_rows
 
@@ -182,7 +183,7 @@ def _names(db: apsw.Connection) -> Problems:
 
 def _usage(db: apsw.Connection) -> Problems:
     """Counters are what the logs add up to."""
-    votes: dict[int, list[rows.Row]] = defaultdict(list)
+    votes: dict[int, list[Row]] = defaultdict(list)
     for vote in all_rows(db, "check_votes"):
         votes[vote[0]].append(vote)
     for number, id, scope, said_scope, *counted in db.execute(SQL["check_usage"]):

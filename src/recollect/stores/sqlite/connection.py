@@ -20,9 +20,9 @@ from recollect.heirs import tell_children
 from recollect.model.limits import IN_MEMORY
 from recollect.model.memory import content_hash, said_hash
 from recollect.stores.migrate import Migration, migrate, migrations, mismatch
+from recollect.stores.relational.mentions import encode
 from recollect.stores.sqlite import descriptors, forks, seal
 from recollect.stores.sqlite.ledger import Ledger
-from recollect.stores.sqlite.mentions import encode
 from recollect.stores.sqlite.presence import Presence, stamp
 from recollect.stores.sqlite.translation import ours, translated
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn

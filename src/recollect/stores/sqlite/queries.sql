@@ -287,7 +287,7 @@ INSERT INTO vectors (key, value) VALUES (256 * :content + :encoder, :value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: add_memory
-INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values});
+INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values}) RETURNING number;
 
 -- name: keep_version
 INSERT INTO versions (memory, until, content, {state:})

@@ -14,10 +14,11 @@ from recollect.errors import Conflict
 from recollect.model.encoder import Encoder
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.model.reembedding import Batch, Content, Removal
+from recollect.stores.relational.counting import present_model
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.session import SqliteSession
 from recollect.stores.sqlite.sql import all_rows, one_row, the_row
-from recollect.stores.sqlite.stats import present_model
 from recollect.stores.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class SqliteReembedding:
         self._wanted = {"model": encoder.name, "dimensions": encoder.dimensions}
 
         def change(db: apsw.Connection) -> Encoder | None:
-            _, present = present_model(db)
+            _, present = present_model(SqliteSession(db))
             known = one_row(db, "encoder_number", **self._wanted)
             (self._number,) = known or the_row(db, "begin_encoder", **self._wanted)
             (self._erasures,) = the_row(db, "erasures")

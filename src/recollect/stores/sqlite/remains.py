@@ -16,18 +16,10 @@ from numpy.typing import NDArray
 from recollect.errors import StoreBusy, StoreError
 from recollect.files import beside, sweep
 from recollect.model.erasure import Search
+from recollect.stores.relational.pieces import ANCHOR, PIECE
 from recollect.stores.sqlite import descriptors
 from recollect.stores.sqlite.sql import SQL
 from recollect.stores.sqlite.writer import Writer
-
-PIECE = 24
-"""Bytes of a piece: whatever is left of a text is found if it is at least twice as long."""
-
-ANCHOR = 8
-"""Bytes that are compared first; what is shorter is in every file, so it is not looked for."""
-
-DISTINCT = 4
-"""How many different bytes an anchor has, at least."""
 
 EVERYWHERE = 10_000
 """How many places of one piece are looked at: what is in so many rows that stay cannot be told from what they say."""
@@ -46,17 +38,6 @@ POINTER = 4
 
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 """Odd numbers, one for each eight bytes of a piece, that make a hash of them."""
-
-
-def cut(said: bytes) -> Iterator[bytes]:
-    """The pieces by which bytes are known again, also where SQLite has spread them over several pages."""
-    starts = [*range(0, len(said) - PIECE, PIECE), max(len(said) - PIECE, 0)]
-    return filter(_tells, (said[start : start + PIECE] for start in starts))
-
-
-def _tells(piece: bytes) -> bool:
-    """Whether it is worth looking for: blanks and zeros are everywhere."""
-    return len(set(piece[:ANCHOR])) >= DISTINCT
 
 
 class Finder:

@@ -1,6 +1,5 @@
 """The statements of the SQLite store, with what many of them have in common filled in once."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import apsw
 
 from recollect.evidence.asking import END
-from recollect.model.scope import Scope
-from recollect.stores.sqlite.rows import STATE, Row
+from recollect.stores.relational.rows import STATE
+from recollect.stores.relational.session import Row
 from recollect.stores.statements import statements
 
 _COLUMNS = re.compile(r"\{state:(\w*)\}")
@@ -28,9 +27,6 @@ _INSIDE = (
 )
 """The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
 
-_BEYOND_ALL = chr(0x10FFFF)
-"""What no path begins with, because it is no character."""
-
 _FRAGMENTS = {"{values}": _VALUES, "{inside}": _INSIDE, "{end}": f"substr(c.text, -{END})"}
 
 
@@ -46,19 +42,6 @@ SQL: Mapping[str, str] = {
     for name, text in statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql").items()
 }
 """Every statement by its name."""
-
-
-def inside(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
-    """The parameters that say which scopes a statement is about: one, with those below it if asked, or all."""
-    if scope is None:
-        return {"path": None, "first": "", "beyond": _BEYOND_ALL}
-    path = str(scope)
-    return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
-
-
-def seen(scope: Scope, **given: object) -> dict[str, object]:
-    """The parameters that say whose memories may be seen, and others."""
-    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
 
 
 def all_rows(db: apsw.Connection, name: str, **given: Any) -> list[Row]:

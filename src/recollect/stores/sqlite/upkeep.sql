@@ -165,11 +165,11 @@ INSERT INTO usage (memory, scope, served, helped, misled, echoed, last_served_at
 VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :last_echoed_at, :changed);
 
 -- name: load_stamps
--- What is new since when, for all that was loaded.
+-- What is new since when, for a scope into which something was loaded.
 UPDATE scopes SET
     changed = max(changed, coalesce((SELECT max(m.changed) FROM memories m WHERE m.scope = scopes.number), 0)),
     used = max(used, coalesce((SELECT max(u.changed) FROM usage u WHERE u.scope = scopes.number), 0))
-WHERE number IN (SELECT value FROM json_each(:scopes));
+WHERE number = :scope;
 
 -- name: check_contents
 SELECT number, title, text, hash, terms, analyser, entities, naming FROM contents;

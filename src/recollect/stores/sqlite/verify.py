@@ -19,13 +19,15 @@ from recollect.model.memory import Memory
 from recollect.model.probe import Vector
 from recollect.model.report import Report
 from recollect.ports import Progress
-from recollect.stores.sqlite import checking, descriptors, rows, seal
+from recollect.stores.relational import rows
+from recollect.stores.relational.counting import count as stats_of
+from recollect.stores.sqlite import checking, descriptors, seal
 from recollect.stores.sqlite.backup import copy
 from recollect.stores.sqlite.connection import BUSY, Database
 from recollect.stores.sqlite.presence import stamp
 from recollect.stores.sqlite.seal import Seal, seal_of
+from recollect.stores.sqlite.session import SqliteSession
 from recollect.stores.sqlite.sql import one_row
-from recollect.stores.sqlite.stats import count as stats_of
 from recollect.stores.sqlite.translation import translated
 
 
@@ -183,7 +185,7 @@ def _examined(report: Report, restored: Path, tell: Tell) -> tuple[Report, Known
     try:
         found = _with(report, checking.problems(db, tell))
         try:
-            stats = stats_of(db, None, below=True, size=report.bytes)
+            stats = stats_of(SqliteSession(db), None, below=True, schema=db.pragma("user_version"), size=report.bytes)
             known = _known(db)
         except checking.UNREADABLE as error:
             return _with(found, [f"its memories cannot be counted: {error}"]), None

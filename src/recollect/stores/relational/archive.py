@@ -1,4 +1,4 @@
-"""Archive: all that a SQLite store knows, as values that another store can take in; and how it takes them in."""
+"""Archive: all that a store knows, as values that another store can take in; and how it takes them in."""
 
 import json
 from collections import defaultdict
@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise
 from typing import Any
-
-import apsw
 
 from recollect.evidence import analysis, entities, postings
 from recollect.evidence.likeness import likeness
@@ -18,10 +16,10 @@ from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote, standing, tally_votes
 from recollect.stores.refusals import context_taken, id_taken, says_something_else
-from recollect.stores.sqlite import mentions, rows
-from recollect.stores.sqlite.sql import SQL, all_rows, inside, one_row, the_row
-from recollect.stores.sqlite.stats import present_model
-from recollect.stores.sqlite.twins import refuse_second
+from recollect.stores.relational import mentions, rows
+from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.session import Row, Session, inside
+from recollect.stores.relational.twins import refuse_second
 
 PAGE = 200
 """How many memories are read at a time."""
@@ -30,10 +28,10 @@ Stamping = Callable[[int, datetime], tuple[int, int]]
 """Which commit takes in here what a commit took in there, and when it was recorded as the tables have it."""
 
 
-def inventory(db: apsw.Connection, scope: Scope | None) -> Inventory:
+def inventory(db: Session, scope: Scope | None) -> Inventory:
     """What `saved` will give."""
     _, encoder = present_model(db)
-    memories, contexts, until = the_row(db, "inventory", **inside(scope, below=True))
+    memories, contexts, until = db.the("inventory", **inside(scope, below=True))
     return Inventory(
         encoder=encoder,
         analyser=analysis.VERSION,
@@ -44,34 +42,34 @@ def inventory(db: apsw.Connection, scope: Scope | None) -> Inventory:
     )
 
 
-def saved(db: apsw.Connection, scope: Scope | None) -> Iterator[Item]:
+def saved(db: Session, scope: Scope | None) -> Iterator[Item]:
     """Every memory of the scope and those below it, or of all, in the order they came; then their contexts."""
     model, _ = present_model(db)
     for numbers in _pages(db, "numbers_to_save", scope):
         yield from _memories(db, numbers, model)
     for ids in _pages(db, "contexts_to_save", scope):
-        yield from (rows.trace(text) for (text,) in all_rows(db, "saved_contexts", contexts=ids))
+        yield from (rows.trace(text) for (text,) in db.all("saved_contexts", contexts=ids))
 
 
-def _pages(db: apsw.Connection, statement: str, scope: Scope | None) -> Iterator[str]:
+def _pages(db: Session, statement: str, scope: Scope | None) -> Iterator[str]:
     """What the statement names of the scope and those below it, a page at a time, as JSON."""
-    found = (name for (name,) in db.execute(SQL[statement], inside(scope, below=True)))
+    found = (name for (name,) in db.each(statement, **inside(scope, below=True)))
     while page := list(islice(found, PAGE)):
         yield json.dumps(page)
 
 
-def _memories(db: apsw.Connection, numbers: str, model: int) -> Iterator[Saved]:
-    page = all_rows(db, "saved_memories", memories=numbers)
-    former = _by_memory(all_rows(db, "saved_versions", memories=numbers))
+def _memories(db: Session, numbers: str, model: int) -> Iterator[Saved]:
+    page = db.all("saved_memories", memories=numbers)
+    former = _by_memory(db.all("saved_versions", memories=numbers))
     states = {number: [*former[number], (content, *state)] for number, content, _, _, *state in page}
     wanted = json.dumps(sorted({state[0] for one in states.values() for state in one}))
     contents = {
         number: Content(title, text, vector)
-        for number, title, text, vector in all_rows(db, "saved_contents", contents=wanted, encoder=model)
+        for number, title, text, vector in db.all("saved_contents", contents=wanted, encoder=model)
     }
-    uses = _by_memory(all_rows(db, "saved_uses", memories=numbers))
-    votes = _by_memory(all_rows(db, "saved_votes", memories=numbers))
-    keys = _by_memory(all_rows(db, "saved_keys", memories=numbers))
+    uses = _by_memory(db.all("saved_uses", memories=numbers))
+    votes = _by_memory(db.all("saved_votes", memories=numbers))
+    keys = _by_memory(db.all("saved_keys", memories=numbers))
     for number, _, id, path, *_ in page:
         said = list(dict.fromkeys(contents[state[0]] for state in states[number]))
         yield Saved(
@@ -89,9 +87,9 @@ def _memories(db: apsw.Connection, numbers: str, model: int) -> Iterator[Saved]:
         )
 
 
-def _by_memory(found: Sequence[rows.Row]) -> Mapping[int, list[rows.Row]]:
+def _by_memory(found: Sequence[Row]) -> Mapping[int, list[Row]]:
     """The rows by the memory's number, which each begins with."""
-    sorted: dict[int, list[rows.Row]] = defaultdict(list)
+    sorted: dict[int, list[Row]] = defaultdict(list)
     for number, *row in found:
         sorted[number].append(tuple(row))
     return sorted
@@ -101,7 +99,7 @@ def _version(id: str, path: str, content: Content, state: Sequence[Any]) -> Memo
     return rows.memory((id, path, content.title, content.text, *state))
 
 
-def _vote(id: str, row: rows.Row) -> SavedVote:
+def _vote(id: str, row: Row) -> SavedVote:
     context, by, use, at, commit, recorded_at = row
     vote = Vote(context=context, memory=MemoryId(id), by=by, use=Use(use), at=rows.moment(at))
     return SavedVote(vote, commit, rows.moment(recorded_at))
@@ -110,7 +108,7 @@ def _vote(id: str, row: rows.Row) -> SavedVote:
 class Loading:
     """Takes in memories and contexts; what is here already is left alone and counted."""
 
-    def __init__(self, db: apsw.Connection, stamping: Stamping, *, encoder: int) -> None:
+    def __init__(self, db: Session, stamping: Stamping, *, encoder: int) -> None:
         self._db = db
         self._stamping = stamping
         self._encoder = encoder
@@ -120,11 +118,15 @@ class Loading:
     def load(self, items: Iterable[Item]) -> Imported:
         """Take in all of them."""
         for item in items:
+            self._db.enter(item.scope if isinstance(item, Trace) else item.present.scope)
+            self._db.widen()
             if isinstance(item, Trace):
                 self._context(item)
             else:
                 self._memory(item)
-        self._run("load_stamps", scopes=json.dumps(list(self._scopes.values())))
+        for scope, number in self._scopes.items():
+            self._db.enter(scope)
+            self._run("load_stamps", scope=number)
         return Imported(memories=self._memories, contexts=self._contexts, skipped=self._skipped)
 
     def _memory(self, saved: Saved) -> None:
@@ -134,11 +136,10 @@ class Loading:
             return
         scope = self._scope(present.scope)
         refuse_second(self._db, present, hash=present.hash, scope=scope)
-        contents = [self._content(one) for one in saved.contents]
+        contents = [self._content(one, scope) for one in saved.contents]
         states = [(contents[place], self._state(memory)) for memory, place in saved.versions]
         content, state = states[-1]
-        self._run("add_memory", id=present.id, scope=scope, content=content, **state)
-        number = self._db.last_insert_rowid()
+        (number,) = self._db.the("add_memory", id=present.id, scope=scope, content=content, **state)
         for (content, state), (_, after) in pairwise(states):
             self._run("load_version", memory=number, until=after["changed"], content=content, **state)
         self._usage(saved, number, scope)
@@ -149,20 +150,20 @@ class Loading:
     def _is_here(self, saved: Saved) -> bool:
         """Whether the same memory with the same history is here; one that says something else is a conflict."""
         present = saved.present
-        if one_row(self._db, "present_state", id=present.id) is None:
+        if self._db.one("present_state", id=present.id) is None:
             return False
-        here = one_row(self._db, "own_memory", id=present.id, path=str(present.scope))
+        here = self._db.one("own_memory", id=present.id, path=str(present.scope))
         if here is None:
             raise id_taken(present.id)
-        versions = [rows.memory(row) for row in (*all_rows(self._db, "history", id=present.id), here)]
+        versions = [rows.memory(row) for row in (*self._db.all("history", id=present.id), here)]
         if said(versions) != said([memory for memory, _ in saved.versions]):
             raise says_something_else(present.id)
         return True
 
-    def _content(self, content: Content) -> int:
-        (number,) = the_row(
-            self._db,
+    def _content(self, content: Content, scope: int) -> int:
+        (number,) = self._db.the(
             "add_content",
+            scope=scope,
             title=content.title,
             text=content.text,
             hash=content_hash(content.text),
@@ -172,7 +173,7 @@ class Loading:
             naming=entities.VERSION,
         )
         if content.vector is not None:
-            self._run("add_vector", content=number, encoder=self._encoder, value=content.vector)
+            self._run("add_vector", content=number, encoder=self._encoder, value=rows.Direction(content.vector))
         return int(number)
 
     def _state(self, memory: Memory) -> dict[str, Any]:
@@ -212,12 +213,12 @@ class Loading:
         )
 
     def _key(self, kept: Kept, scope: int) -> None:
-        if one_row(self._db, "key", path=str(kept.scope), key=kept.key) is None:
+        if self._db.one("key", path=str(kept.scope), key=kept.key) is None:
             verdict, at = rows.verdict_text(kept.verdict), rows.micros(kept.at)
             self._run("add_key", scope=scope, key=kept.key, body=kept.body, id=kept.memory, verdict=verdict, at=at)
 
     def _context(self, trace: Trace) -> None:
-        here = one_row(self._db, "any_context", id=trace.id)
+        here = self._db.one("any_context", id=trace.id)
         if here is not None:
             if rows.trace(here[0]) != trace:
                 raise context_taken(trace.id)
@@ -229,8 +230,8 @@ class Loading:
 
     def _scope(self, scope: Scope) -> int:
         if scope not in self._scopes:
-            (self._scopes[scope],) = the_row(self._db, "add_scope", path=str(scope))
+            (self._scopes[scope],) = self._db.the("add_scope", path=str(scope))
         return self._scopes[scope]
 
     def _run(self, statement: str, /, **given: object) -> None:
-        self._db.execute(SQL[statement], given)
+        self._db.run(statement, **given)

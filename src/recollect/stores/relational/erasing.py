@@ -6,15 +6,13 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-import apsw
-
 from recollect.model.erasure import Erased
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.usage import standing, tally_votes, without_names
-from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.remains import cut
-from recollect.stores.sqlite.sql import SQL, all_rows
+from recollect.stores.relational import rows
+from recollect.stores.relational.pieces import cut
+from recollect.stores.relational.session import Row, Session
 
 MOST = 200_000
 """How many pieces are looked for; beyond, of each further memory only the first is."""
@@ -26,18 +24,19 @@ Run = Callable[..., None]
 """Runs a statement that writes."""
 
 
-def erase(db: apsw.Connection, run: Run, places: Mapping[MemoryId, tuple[int, int]], commit: int) -> Erased:
+def erase(db: Session, run: Run, places: Mapping[MemoryId, tuple[int, int]], commit: int) -> Erased:
     """Remove these memories, each given with its number and its scope's, and every mention of them."""
+    db.widen()  # whoever saw one of them may have a context that names it
     mentions = list(_mentions(db, places.keys()))
     for name, text in mentions:
         run("change_context", id=name, trace=text)
     pieces: set[bytes] = set()
     versions = 0
     for id, (number, _) in sorted(places.items()):
-        contents = all_rows(db, "said_by", memory=number)
-        notes = all_rows(db, "noted_by", memory=number)
+        contents = db.all("said_by", memory=number)
+        notes = db.all("noted_by", memory=number)
         versions += len(notes)
-        known_again = _pieces(db, id, contents, notes, all_rows(db, "keys_of", memory=number))
+        known_again = _pieces(db, id, contents, notes, db.all("keys_of", memory=number))
         pieces.update(known_again if len(pieces) < MOST else islice(known_again, 1))
         run("drop_memory", memory=number)
         for content, *_ in contents:
@@ -48,9 +47,9 @@ def erase(db: apsw.Connection, run: Run, places: Mapping[MemoryId, tuple[int, in
     return Erased(ids=tuple(sorted(places)), versions=versions, contexts=len(mentions), pieces=frozenset(pieces))
 
 
-def erase_contexts(db: apsw.Connection, run: Run, scope: Scope) -> Erased:
+def erase_contexts(db: Session, run: Run, scope: Scope) -> Erased:
     """Remove every context of the scope, with the questions that were asked in it, and its name from what it used."""
-    found = all_rows(db, "contexts_of", path=str(scope))
+    found = db.all("contexts_of", path=str(scope))
     pieces = set(cut(str(scope).encode()))
     for name, text in found:
         pieces.update(cut(name.encode()))
@@ -60,12 +59,12 @@ def erase_contexts(db: apsw.Connection, run: Run, scope: Scope) -> Erased:
     return Erased(contexts=len(found), pieces=frozenset(pieces))
 
 
-def _unname(db: apsw.Connection, run: Run, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
+def _unname(db: Session, run: Run, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
     """What the scope did with memories of its ancestors stays done, and no longer says by whom; gives what it said."""
     gone, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
     if contexts and scope.ancestors:
         run("unname_uses", contexts=gone, ancestors=ancestors)
-    above = all_rows(db, "votes_above", path=str(scope), contexts=gone, ancestors=ancestors)
+    above = db.all("votes_above", path=str(scope), contexts=gone, ancestors=ancestors)
     for (memory, owner), cast in groupby(above, key=itemgetter(0, 1)):
         numbered = {number: rows.vote(memory, *vote) for _, _, number, *vote in cast}
         before = list(numbered.values())
@@ -80,12 +79,12 @@ def _unname(db: apsw.Connection, run: Run, scope: Scope, contexts: Set[str]) -> 
             run("recount_scope", scope=owner)
 
 
-def _mentions(db: apsw.Connection, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
+def _mentions(db: Session, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
     """Every context that names one of these, with its trace as it is without them."""
     quoted = [rows.quoted(id) for id in gone]
-    found: Iterable[rows.Row] = db.execute(SQL["all_contexts"])
+    found: Iterable[Row] = db.each("all_contexts")
     if len(quoted) <= FEW:
-        found = {row for one in quoted for row in all_rows(db, "contexts_naming", id=one)}
+        found = {row for one in quoted for row in db.all("contexts_naming", id=one)}
     for name, text in found:
         trace = rows.trace(text)
         left = trace.without(gone)
@@ -93,15 +92,13 @@ def _mentions(db: apsw.Connection, gone: Set[MemoryId]) -> Iterator[tuple[str, s
             yield name, rows.trace_text(left)
 
 
-def _pieces(
-    db: apsw.Connection, id: MemoryId, contents: list[rows.Row], notes: list[rows.Row], keys: list[rows.Row]
-) -> Iterator[bytes]:
+def _pieces(db: Session, id: MemoryId, contents: list[Row], notes: list[Row], keys: list[Row]) -> Iterator[bytes]:
     """The bytes by which what is removed would be known again, wherever they are."""
     for content, title, text, hash, terms, names in contents:
         yield from cut(text.encode())
         yield from cut(names.encode())
         yield from cut((title or "").encode())
-        for known_by in (hash.encode(), terms, *(vector for (vector,) in all_rows(db, "vectors_of", content=content))):
+        for known_by in (hash.encode(), terms, *(vector for (vector,) in db.all("vectors_of", content=content))):
             yield from islice(cut(known_by), 2)
     yield from islice(cut(id.encode()), 2)
     for topic_key, subject, hash, likeness, more in notes:

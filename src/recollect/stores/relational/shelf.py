@@ -16,8 +16,8 @@ from recollect.model.candidate import LABELS
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import KINDS, Floats, Rows, microseconds
-from recollect.stores.sqlite.derived import derived
-from recollect.stores.sqlite.mentions import Mentions, with_speakers
+from recollect.stores.relational.derived import derived
+from recollect.stores.relational.mentions import Mentions, with_speakers
 
 FIELDS = (
     *("importance", "confidence", "salience", "revisions"),

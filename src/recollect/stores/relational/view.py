@@ -20,10 +20,10 @@ from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Vectors
 from recollect.model.table import NONE, Floats, Labels, Rows, Table, microseconds
 from recollect.model.values import amended
-from recollect.stores.sqlite.derived import derived
-from recollect.stores.sqlite.mentions import index
-from recollect.stores.sqlite.rows import moment
-from recollect.stores.sqlite.shelf import Shelf
+from recollect.stores.relational.derived import derived
+from recollect.stores.relational.mentions import index
+from recollect.stores.relational.rows import moment
+from recollect.stores.relational.shelf import Shelf
 
 NUMBERS = ("importance", "confidence", "salience", "revisions", "served")
 DATES = ("created_at", "updated_at", "valid_from")

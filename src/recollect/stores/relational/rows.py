@@ -14,8 +14,7 @@ from recollect.model.trace import Passed, Placed, Trace
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.usage import Usage, Use, Vote
 from recollect.model.verdict import Verdict
-
-Row = tuple[Any, ...]
+from recollect.stores.relational.session import Row
 
 PLAIN = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")
 MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
@@ -28,6 +27,10 @@ STATE = ("hash", "likeness", "kind", "status", *PLAIN, *MOMENTS, "more", "record
 _ABSENT = dict.fromkeys(MORE)
 
 VERDICTS: Mapping[str, type[Verdict]] = {one.__name__: one for one in get_args(Verdict)}
+
+
+class Direction(bytes):
+    """A vector on its way to the tables: 32-bit floats, little-endian, of length 1 together."""
 
 
 def micros(moment: datetime) -> int:

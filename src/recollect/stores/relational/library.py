@@ -5,7 +5,6 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
 import numpy as np
 
 from recollect.heirs import Lock
@@ -13,11 +12,11 @@ from recollect.model.limits import CACHE_BYTES
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, standing, tally_votes
-from recollect.stores.sqlite import rows
-from recollect.stores.sqlite.shelf import HELD, USED, Shelf, Stamp
-from recollect.stores.sqlite.sql import SQL, all_rows, the_row
-from recollect.stores.sqlite.stats import present_model
-from recollect.stores.sqlite.view import View
+from recollect.stores.relational import rows
+from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.session import Row, Session
+from recollect.stores.relational.shelf import HELD, USED, Shelf, Stamp
+from recollect.stores.relational.view import View
 
 Key = tuple[int, int, bool]
 """Which shelf: the scope's number, the encoder's, and whether only what the scope shares is on it."""
@@ -39,16 +38,16 @@ class Library:
         self._locks: dict[Key, Lock] = defaultdict(Lock)
         self._lock = Lock()
 
-    def view(self, db: apsw.Connection, probe: Probe, encoder: int) -> tuple[View, int]:
+    def view(self, db: Session, probe: Probe, encoder: int) -> tuple[View, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
         scope, known_at = probe.scope, probe.known_at
         stamps = _stamps(db, scope)
         if known_at is not None:
-            (commit,) = the_row(db, "commit_known_at", at=rows.micros(known_at))
+            (commit,) = db.the("commit_known_at", at=rows.micros(known_at))
             former = [_former(db, whose, number, encoder, commit, own=whose == scope) for whose, number, _ in stamps]
             then = _as_of(db, _worth_it(scope, former, _dimensions(db)), probe, encoder, commit)
             return View(then), commit
-        commit, _ = the_row(db, "last_commit")
+        commit, _ = db.the("last_commit")
         shelves = [self._shelf(db, whose, (number, encoder, whose != scope), stamp) for whose, number, stamp in stamps]
         present = _worth_it(scope, shelves, _dimensions(db))
         then = _as_of(db, present, probe, encoder, commit)
@@ -75,7 +74,7 @@ class Library:
                 self._views.popitem(last=False)
             return view
 
-    def _shelf(self, db: apsw.Connection, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
+    def _shelf(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
         with self._lock.here:
             known = self._shelves.get(key)
             if known is not None:
@@ -86,7 +85,7 @@ class Library:
         with turn.here:
             return self._updated(db, scope, key, stamp)
 
-    def _updated(self, db: apsw.Connection, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
+    def _updated(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
         """The shelf as this transaction sees it; one that is already further along is left to the others."""
         number, encoder, only_shared = key
         with self._lock.here:
@@ -99,11 +98,11 @@ class Library:
             known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared)
         unshared = not only_shared or known.stamp.changed > 0  # one that is shared no longer must be seen to leave
         given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": unshared}
-        (most,) = the_row(db, "entries_count", scope=number, after=known.stamp.changed)
-        found = db.execute(SQL["entries"], given)
+        (most,) = db.the("entries_count", scope=number, after=known.stamp.changed)
+        found = db.each("entries", **given)
         shelf = known.with_rows(found, stamp, most=most)
         if known.stamp.changed:
-            shelf = shelf.with_uses(all_rows(db, "uses_since", scope=number, after=known.stamp.used), stamp)
+            shelf = shelf.with_uses(db.all("uses_since", scope=number, after=known.stamp.used), stamp)
         if not ahead:
             with self._lock.here:
                 self._shelves[key] = shelf
@@ -120,17 +119,17 @@ class Library:
             self._views.clear()
 
 
-def _stamps(db: apsw.Connection, scope: Scope) -> list[tuple[Scope, int, Stamp]]:
+def _stamps(db: Session, scope: Scope) -> list[tuple[Scope, int, Stamp]]:
     """The scope and its ancestors, as far as they have memories; the scope itself first."""
     paths = {str(one): one for one in (scope, *reversed(scope.ancestors))}
     found = {
         path: (paths[path], number, Stamp(*stamp))
-        for path, number, *stamp in all_rows(db, "scope_stamps", paths=json.dumps(list(paths)))
+        for path, number, *stamp in db.all("scope_stamps", paths=json.dumps(list(paths)))
     }
     return [found[path] for path in paths if path in found]
 
 
-def _dimensions(db: apsw.Connection) -> int:
+def _dimensions(db: Session) -> int:
     _, model = present_model(db)
     return 1 if model is None else model.dimensions
 
@@ -141,9 +140,7 @@ def _worth_it(scope: Scope, shelves: Sequence[Shelf], dimensions: int) -> tuple[
     return there or (Shelf.empty(scope, dimensions),)
 
 
-def _as_of(
-    db: apsw.Connection, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int
-) -> tuple[Shelf, ...]:
+def _as_of(db: Session, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int) -> tuple[Shelf, ...]:
     """The shelves, and beside them what memories said at the probe's moment that have been revised since."""
     if probe.present:
         return shelves
@@ -154,7 +151,7 @@ def _as_of(
             places = {int(shelf.numbers[row]): row for row in revised.tolist()}
             known = {"encoder": encoder, "commit": commit, "at": rows.micros(probe.at)}
             asked = {"memories": json.dumps(list(places)), "unshared": not shelf.only_shared, **known}
-            versions = db.execute(SQL["entries_as_of"], asked)
+            versions = db.each("entries_as_of", **asked)
             then = [_then(shelf, places[number], number, version) for number, *version in versions]
             revised = np.array([places[row[0]] for row in then], dtype=np.intp)
             empty = Shelf.empty(shelf.scope, shelf.matrix.shape[1])
@@ -163,7 +160,7 @@ def _as_of(
     return tuple(found) if len(found) > len(shelves) else shelves
 
 
-def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.Row:
+def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> Row:
     """What the memory of a row was in a version; its standing, unless it was away, and its use are those of the row."""
     changed, away, kind, *values, until, session, speaker, end, names, terms, vector = version
     status = away or (HELD[0] if shelf.active[row] else HELD[1])
@@ -176,20 +173,20 @@ def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> rows.R
     )
 
 
-def _former(db: apsw.Connection, scope: Scope, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
+def _former(db: Session, scope: Scope, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
     """The shelf of a scope as it stood after a commit, with the usage and the votes known then."""
     given = {"scope": number, "encoder": encoder, "commit": commit, "unshared": own}
     known = {"scope": number, "commit": commit}
     served = {
         memory: (count, last)
-        for memory, use, count, last in all_rows(db, "uses_known_at", **known)
+        for memory, use, count, last in db.all("uses_known_at", **known)
         if use == Use.SERVED.value
     }
-    cast: dict[int, list[rows.Row]] = defaultdict(list)
-    for vote in all_rows(db, "votes_known_at", **known):
+    cast: dict[int, list[Row]] = defaultdict(list)
+    for vote in db.all("votes_known_at", **known):
         cast[vote[0]].append(vote)
     entries = []
-    for *start, session, speaker, end, names, terms, vector in all_rows(db, "entries_known_at", **given):
+    for *start, session, speaker, end, names, terms, vector in db.all("entries_known_at", **given):
         count, last = served.get(start[0], (0, None))
         helped, misled = tally_votes(standing(rows.vote(*row) for row in cast.get(start[0], [])))
         entries.append((*start, count, helped, misled, last, session, speaker, end, names, terms, vector))

@@ -1,12 +1,11 @@
-"""One transaction of the SQLite store."""
+"""One transaction of a store that keeps tables."""
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import apsw
 import numpy as np
 
 from recollect.evidence import analysis, entities, postings
@@ -30,22 +29,34 @@ from recollect.stores.refusals import (
     refuse_other_use,
     refuse_strange_vector,
 )
-from recollect.stores.sqlite import erasing, mentions, rows
-from recollect.stores.sqlite.archive import Loading
-from recollect.stores.sqlite.sql import SQL, all_rows, one_row, seen, the_row
-from recollect.stores.sqlite.stats import present_model
-from recollect.stores.sqlite.twins import refuse_second
+from recollect.stores.relational import erasing, mentions, rows
+from recollect.stores.relational.archive import Loading
+from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.session import Row, Session, seen
+from recollect.stores.relational.twins import refuse_second
 
 
-class SqliteWriting:
-    """What may be read and written inside one transaction; it gets its commit number with its first write."""
+@dataclass(slots=True)
+class _Commit:
+    """The commit that a transaction makes in a realm; it is taken with the first thing that is written there."""
 
-    def __init__(self, db: apsw.Connection, now: datetime) -> None:
+    number: int
+    recorded: int
+    begun: bool = False
+
+    @property
+    def first(self) -> bool:
+        """Whether the realm never took in anything."""
+        return self.number == 1 and not self.begun
+
+
+class RelationalWriting:
+    """What may be read and written inside one transaction; it gets a commit number with its first write."""
+
+    def __init__(self, db: Session, now: datetime) -> None:
         self._db = db
-        last, recorded = self._one("last_commit") or (0, 0)
-        self._commit = int(last) + 1
-        self._recorded = rows.micros(moments.recorded(now, rows.moment(recorded)))
-        self._begun = False
+        self._now = now
+        self._commits: dict[str, _Commit] = {}
         self._scopes: dict[Scope, int] = {}
         self._changed: set[int] = set()
         self._alike: dict[tuple[str, Kind], str] = {}
@@ -53,24 +64,35 @@ class SqliteWriting:
 
     @property
     def at(self) -> datetime:
-        return rows.moment(self._recorded)
+        return rows.moment(self._here.recorded)
 
     @property
     def commit(self) -> int:
-        return self._commit
+        return self._here.number
+
+    @property
+    def _here(self) -> _Commit:
+        """The commit in the realm that was entered last."""
+        realm = self._db.realm
+        if realm not in self._commits:
+            last, recorded = self._one("last_commit") or (0, 0)
+            after = rows.micros(moments.recorded(self._now, rows.moment(recorded)))
+            self._commits[realm] = _Commit(int(last) + 1, after)
+        return self._commits[realm]
 
     def adopt(self, encoder: Encoder) -> None:
         _, recorded = self._encoder()
         refuse_other_model(recorded, encoder)
         if recorded is None:
-            self._run("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
+            self._db.run("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
 
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
+        self._db.enter(scope)
         return self._memory("own_memory", path=str(scope), id=id)
 
     def sayings(self, memory: Memory) -> list[Memory]:
-        found = all_rows(
-            self._db,
+        self._db.enter(memory.scope)
+        found = self._db.all(
             "sayings",
             path=str(memory.scope),
             hash=memory.hash,
@@ -81,8 +103,9 @@ class SqliteWriting:
         return [rows.memory(row) for row in found]
 
     def said_before(self, memory: Memory) -> list[Memory]:
+        self._db.enter(memory.scope)
         path, most = str(memory.scope), MOST_KNOWN
-        return [rows.memory(row) for row in all_rows(self._db, "said_before", path=path, hash=memory.hash, most=most)]
+        return [rows.memory(row) for row in self._db.all("said_before", path=path, hash=memory.hash, most=most)]
 
     def _likeness(self, memory: Memory) -> str:
         """What it is like, reckoned once for what is looked for and then written."""
@@ -92,8 +115,9 @@ class SqliteWriting:
         return self._alike[place]
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
+        self._db.enter(scope)
         path, most = str(scope), MOST_KNOWN
-        found = all_rows(self._db, "about", path=path, subject=subject, after=rows.micros(after), most=most)
+        found = self._db.all("about", path=path, subject=subject, after=rows.micros(after), most=most)
         return [rows.memory(row) for row in found]
 
     def standing_since(self, id: MemoryId) -> datetime | None:
@@ -108,13 +132,16 @@ class SqliteWriting:
         return self._one("echoed_at", id=id, at=rows.micros(at)) is not None
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        self._db.enter(scope)
         return self._memory("topic", path=str(scope), topic_key=topic_key)
 
     def kept(self, scope: Scope, key: str) -> Kept | None:
+        self._db.enter(scope)
         row = self._one("key", path=str(scope), key=key)
         return None if row is None else rows.kept(scope, key, row)
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
+        self._db.enter(memory.scope)
         scope = self._scope(memory.scope)
         present = self._one("present_state", id=memory.id)
         if present is not None and present[1] != scope:
@@ -122,23 +149,26 @@ class SqliteWriting:
         hash = memory.hash
         refuse_second(self._db, memory, hash=hash, scope=scope)
         alike = self._likeness(memory)
-        state = rows.state(memory, hash, alike, recorded_at=self._recorded, commit=self._commit)
+        state = rows.state(memory, hash, alike, recorded_at=self._here.recorded, commit=self._here.number)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:
             content = self._content(memory, vector)
-            self._run("add_memory", id=memory.id, scope=scope, content=content, **values)
+            self._begin()
+            if self._one("add_memory", id=memory.id, scope=scope, content=content, **values) is None:
+                raise id_taken(memory.id)
         else:
             number, _, content = present
             if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
                 content = self._content(memory, vector)
-            self._run("keep_version", memory=number, until=self._commit)
+            self._run("keep_version", memory=number, until=self._here.number)
             self._run("change_memory", memory=number, content=content, **values)
         if scope not in self._changed:
             self._changed.add(scope)
-            self._run("scope_changed", scope=scope, commit=self._commit)
-        return memory.recorded(self.at, self._commit)
+            self._run("scope_changed", scope=scope, commit=self._here.number)
+        return memory.recorded(self.at, self._here.number)
 
     def keep(self, kept: Kept) -> None:
+        self._db.enter(kept.scope)
         scope = self._scope(kept.scope)
         self._run("drop_old_keys", scope=scope, before=rows.micros(kept.at - KEPT_FOR))
         self._run(
@@ -152,15 +182,17 @@ class SqliteWriting:
         )
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+        self._db.enter(scope)
         refuse_other_use(use, USES)
         count = "count_served" if use is Use.SERVED else "count_echoed"
         when = rows.micros(at)
         for number, owner in self._places(scope, ids):
-            self._run("add_use", memory=number, use=use.value, at=when, context=context, commit=self._commit)
-            self._run(count, memory=number, scope=owner, at=when, commit=self._commit)
-            self._run("scope_used", scope=owner, commit=self._commit)
+            self._run("add_use", memory=number, use=use.value, at=when, context=context, commit=self._here.number)
+            self._run(count, memory=number, scope=owner, at=when, commit=self._here.number)
+            self._run("scope_used", scope=owner, commit=self._here.number)
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+        self._db.enter(scope)
         for vote in votes:
             refuse_other_use(vote.use, VOICES)
             for number, owner in self._places(scope, [vote.memory]):
@@ -171,78 +203,82 @@ class SqliteWriting:
                     by=vote.by,
                     use=vote.use.value,
                     at=rows.micros(vote.at),
-                    commit=self._commit,
+                    commit=self._here.number,
                 )
-                cast = all_rows(self._db, "votes_on", memory=number)
+                cast = self._db.all("votes_on", memory=number)
                 helped, misled = tally_votes(standing(rows.vote(*row) for row in cast))
-                self._run("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=self._commit)
-                self._run("scope_used", scope=owner, commit=self._commit)
+                self._run(
+                    "count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=self._here.number
+                )
+                self._run("scope_used", scope=owner, commit=self._here.number)
 
     def trace(self, trace: Trace) -> None:
+        self._db.enter(trace.scope)
         self._run(
             "add_context",
             id=trace.id,
             scope=self._scope(trace.scope),
             made_at=rows.micros(trace.made_at),
             trace=rows.trace_text(trace),
-            commit=self._commit,
+            commit=self._here.number,
         )
 
     def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
-        if self._commit == 1 and not self._begun:  # it never took in anything
-            if encoder is not None:
-                self._db.execute(SQL["add_encoder"], {"name": encoder.name, "dimensions": encoder.dimensions})
-            return Loading(self._db, self._as_there, encoder=self._encoder()[0]).load(items)
         if encoder is not None:
             self.adopt(encoder)
-        return Loading(self._db, self._as_of_now, encoder=self._encoder()[0]).load(items)
+        loaded = Loading(self._db, self._taken_in, encoder=self._encoder()[0]).load(items)
+        self._commits = {realm: commit for realm, commit in self._commits.items() if commit.begun}
+        return loaded
 
-    def _as_there(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
-        """The same commit, recorded at the same moment."""
+    def _taken_in(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
+        """The same commit, recorded at the same moment, where nothing was taken in before; else this one."""
+        if not self._here.first:
+            self._begin()
+            return self._here.number, self._here.recorded
         recorded = rows.micros(recorded_at)
-        self._db.execute(SQL["load_commit"], {"commit": commit, "recorded_at": recorded})
+        self._db.run("load_commit", commit=commit, recorded_at=recorded)
         return commit, recorded
 
-    def _as_of_now(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
-        """This commit, whichever it was elsewhere."""
-        self._begin()
-        return self._commit, self._recorded
-
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
-        return [MemoryId(id) for (id,) in all_rows(self._db, "written_by", path=str(scope), commit=commit)]
+        self._db.enter(scope)
+        return [MemoryId(id) for (id,) in self._db.all("written_by", path=str(scope), commit=commit)]
 
     def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
+        self._db.enter(scope)
         path, encoder = str(scope), self._encoder()[0]
         row = self._one("memory_before", path=path, id=id, commit=commit, encoder=encoder)
         return None if row is None else (rows.memory(row[:-1]), _vector(row[-1]))
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        found = all_rows(self._db, "lineage", path=str(scope))
+        self._db.enter(scope)
+        found = self._db.all("lineage", path=str(scope))
         return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
-        return self._erased(all_rows(self._db, "own_places", path=str(scope), ids=json.dumps(list(ids))))
+        self._db.enter(scope)
+        return self._erased(self._db.all("own_places", path=str(scope), ids=json.dumps(list(ids))))
 
     def erase_all(self, scope: Scope) -> Erased:
+        self._db.enter(scope)
         asked = erasing.erase_contexts(self._db, self._run, scope)
-        erased = self._erased(all_rows(self._db, "all_places", path=str(scope)))
+        erased = self._erased(self._db.all("all_places", path=str(scope)))
         if asked.contexts or erased.ids:
             self._run("unname_scope", path=str(scope))
             self._scopes.pop(scope, None)
         contexts, pieces = erased.contexts + asked.contexts, erased.pieces | asked.pieces
         return replace(erased, contexts=contexts, pieces=pieces)
 
-    def _erased(self, found: Sequence[rows.Row]) -> Erased:
+    def _erased(self, found: Sequence[Row]) -> Erased:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}
-        return erasing.erase(self._db, self._run, places, self._commit) if places else Erased()
+        return erasing.erase(self._db, self._run, places, self.commit) if places else Erased()
 
     def _content(self, memory: Memory, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
         counts = analysis.counts(memory.searched_text)
         content: int
-        (content,) = the_row(
-            self._db,
+        (content,) = self._db.the(
             "add_content",
+            scope=self._scope(memory.scope),
             title=memory.title,
             text=memory.text,
             hash=content_hash(memory.text),
@@ -254,7 +290,9 @@ class SqliteWriting:
         if vector is not None:
             number, encoder = self._encoder()
             refuse_strange_vector(vector, encoder)
-            self._run("add_vector", content=content, encoder=number, value=vector.astype("<f4").tobytes())
+            self._run(
+                "add_vector", content=content, encoder=number, value=rows.Direction(vector.astype("<f4").tobytes())
+            )
         return content
 
     def _encoder(self) -> tuple[int, Encoder | None]:
@@ -266,7 +304,7 @@ class SqliteWriting:
     def _scope(self, scope: Scope) -> int:
         if scope not in self._scopes:
             self._begin()
-            (self._scopes[scope],) = the_row(self._db, "add_scope", path=str(scope))
+            (self._scopes[scope],) = self._db.the("add_scope", path=str(scope))
         return self._scopes[scope]
 
     def _places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
@@ -278,18 +316,19 @@ class SqliteWriting:
         row = self._one(statement, **given)
         return None if row is None else rows.memory(row)
 
-    def _one(self, statement: str, /, **given: object) -> rows.Row | None:
-        return one_row(self._db, statement, **given)
+    def _one(self, statement: str, /, **given: object) -> Row | None:
+        return self._db.one(statement, **given)
 
     def _run(self, statement: str, /, **given: object) -> None:
         self._begin()
-        self._db.execute(SQL[statement], given)
+        self._db.run(statement, **given)
 
     def _begin(self) -> None:
         """Take the commit number, with the first thing that is written."""
-        if not self._begun:
-            self._begun = True
-            self._db.execute(SQL["add_commit"], {"commit": self._commit, "recorded_at": self._recorded})
+        here = self._here
+        if not here.begun:
+            here.begun = True
+            self._db.run("add_commit", commit=here.number, recorded_at=here.recorded)
 
 
 def _vector(value: bytes | None) -> Vector | None:

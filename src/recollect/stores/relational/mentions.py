@@ -9,7 +9,7 @@ from recollect.evidence.entities import entities, spoken_name
 from recollect.evidence.linking import Index
 from recollect.model.memory import searched
 from recollect.model.table import Rows
-from recollect.stores.sqlite.derived import derived
+from recollect.stores.relational.derived import derived
 
 GROWTH = 8
 """A block of rows is merged into the one before it unless that is more than so many times larger."""

@@ -1,0 +1,1 @@
+"""Relational: what the stores that keep tables have in common, whichever database has them."""

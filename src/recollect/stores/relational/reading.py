@@ -1,0 +1,148 @@
+"""Reading: what a store that keeps tables answers, from shelves where it is about ranking and from rows where not."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import numpy as np
+
+from recollect.model.encoder import Encoder
+from recollect.model.kept import Kept
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.probe import Found, Probe
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
+from recollect.model.usage import UNUSED, Usage
+from recollect.stores.refusals import refuse_other_model
+from recollect.stores.relational import rows
+from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.library import Library
+from recollect.stores.relational.session import Row, Session, seen
+from recollect.stores.relational.view import View
+
+T = TypeVar("T")
+
+PAGE = 500
+"""How many memories are read at a time when all of a scope are listed."""
+
+
+class RelationalReading(ABC):
+    """The reading half of a store; a database supplies transactions that see it as it is at one moment."""
+
+    def __init__(self, cache_bytes: int) -> None:
+        self._library = Library(cache_bytes)
+
+    @abstractmethod
+    def _read(self, scope: Scope | None, look: Callable[[Session], T], *, below: bool = False) -> T:
+        """What is seen in one transaction: of a scope and its ancestors, with all below it if asked, or of all.
+
+        It may be looked more than once, if the database goes away meanwhile.
+        """
+
+    def encoder(self) -> Encoder | None:
+        return self._read(None, lambda db: present_model(db)[1])
+
+    def speakers(self, probe: Probe) -> frozenset[str]:
+        view, _, _ = self._seen(probe)
+        return view.said_by(view.eligible(probe.at, present=probe.present, past=probe.past)[0])
+
+    def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
+        view, _, _ = self._seen(probe)
+        mask, _ = view.eligible(probe.at, present=probe.present, past=probe.past)
+        return {view.ids[row]: names for row, names in view.mentions.mentions(mask).items()}
+
+    def gather(self, probe: Probe) -> Found:
+        view, commit, embedded = self._seen(probe)
+        mask, barred = view.eligible(probe.at, present=probe.present, past=probe.past)
+        vectors = probe.vectors if embedded else None
+        said = view.turns(mask) if probe.in_turns else None
+        near, error = (None, 0.0) if vectors is None else view.similarities(vectors, said)
+        shares = view.shares(probe.terms, mask, said) if probe.terms else None
+        settings = view.settings(probe.terms, mask) if probe.terms and said is not None else None
+        links = view.mentions.linked(probe.names, mask) if probe.names else None
+        linked, link = (None, None) if links is None else links
+        return Found(
+            table=view.table.with_evidence(
+                similarity=near, lexical=shares, setting=settings, linked=linked, link=link, similarity_error=error
+            ),
+            rows=np.arange(len(view.ids)) if mask is None else np.flatnonzero(mask),
+            pinned=view.pinned if mask is None else view.pinned[mask[view.pinned]],
+            barred=barred,
+            commit=commit,
+            memories=lambda asked: self._memories(probe.scope, view, asked, commit),
+            true_similarities=None if vectors is None else lambda asked: view.true_similarities(vectors, said, asked),
+        )
+
+    def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
+        def look(db: Session) -> list[Row | None]:
+            if known_at is None:
+                return [db.one("memory_by_id", **seen(scope, id=id)) for id in ids]
+            (commit,) = db.the("commit_known_at", at=rows.micros(known_at))
+            return [db.one("memory_known_at", **seen(scope, id=id, commit=commit)) for id in ids]
+
+        return [rows.memory(row) for row in self._read(scope, look) if row is not None]
+
+    def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
+        found = self._read(scope, lambda db: [db.one("usage_of", **seen(scope, id=id)) for id in ids])
+        return [UNUSED if row is None else rows.usage(row) for row in found]
+
+    def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
+        def look(db: Session) -> list[Row]:
+            present = db.one("memory_by_id", **seen(scope, id=id))
+            return [*db.all("history", id=id), present] if present else []
+
+        versions = [rows.memory(row) for row in self._read(scope, look)]
+        return [one for one in versions if one.scope == scope or one.shared]
+
+    def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
+        wanted = json.dumps([one.value for one in statuses])
+        named = {"path": str(scope), "below": below, "statuses": wanted}
+        found = self._read(scope, lambda db: db.all("numbers_below", **named), below=below)
+        numbers = [number for (number,) in found]
+        for first in range(0, len(numbers), PAGE):
+            page = json.dumps(numbers[first : first + PAGE])
+            asked = {"numbers": page, "statuses": wanted}
+            yield from map(
+                rows.memory,
+                self._read(scope, lambda db, asked=asked: db.all("memories_numbered", **asked), below=below),  # type: ignore[misc]
+            )
+
+    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+        row = self._read(scope, lambda db: db.one("topic", path=str(scope), topic_key=topic_key))
+        return None if row is None else rows.memory(row)
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        row = self._read(scope, lambda db: db.one("context", id=id, path=str(scope)))
+        return None if row is None else rows.trace(row[0])
+
+    def kept(self, scope: Scope, key: str) -> Kept | None:
+        row = self._read(scope, lambda db: db.one("key", path=str(scope), key=key))
+        return None if row is None else rows.kept(scope, key, row)
+
+    def _seen(self, probe: Probe) -> tuple[View, int, bool]:
+        """All that the probe may see, the last commit that was known, and whether there are vectors at all."""
+
+        def look(db: Session) -> tuple[View, int, bool]:
+            number, model = present_model(db)
+            refuse_other_model(model, probe.encoder)
+            view, commit = self._library.view(db, probe, number)
+            return view, commit, number > 0
+
+        return self._read(probe.scope, look)
+
+    def _memories(self, scope: Scope, view: View, asked: Sequence[int], commit: int) -> list[Memory | None]:
+        """The memories of these rows as they were in their commits or former versions; `None` where one was erased."""
+
+        def look(db: Session) -> list[Row | None]:
+            return [
+                db.one("memory_in_version", memory=number, version=-changed, commit=commit)
+                if changed < 0
+                else db.one("memory_now", memory=number, changed=changed)
+                or db.one("memory_then", memory=number, changed=changed)
+                for number, changed in view.places(asked)
+            ]
+
+        memories = [None if row is None else rows.memory(row) for row in self._read(scope, look)]
+        return [one and view.as_ranked(row, one) for row, one in zip(asked, memories, strict=True)]

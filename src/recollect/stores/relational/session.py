@@ -1,0 +1,62 @@
+"""Session: one transaction of a database, asked by the names of statements that every dialect has."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from recollect.model.scope import Scope
+
+Row = tuple[Any, ...]
+
+_BEYOND_ALL = chr(0x10FFFF)
+"""What no path begins with, because it is no character."""
+
+
+class Session(Protocol):
+    """A transaction. Each dialect has its statements in files; their names, parameters and columns are the same."""
+
+    @property
+    def realm(self) -> str:
+        """Within what commits are counted: the root of the scope that was entered last, or all that there is."""
+        ...
+
+    def enter(self, scope: Scope) -> None:
+        """Go on for that scope: what follows sees and touches what is its own or its ancestors', and commits there."""
+        ...
+
+    def widen(self) -> None:
+        """Go on for all scopes of the realm, for what must be swept wherever it is."""
+        ...
+
+    def all(self, statement: str, /, **given: object) -> list[Row]:
+        """All rows of a statement."""
+        ...
+
+    def each(self, statement: str, /, **given: object) -> Iterator[Row]:
+        """The rows of a statement as they come, for those that are many."""
+        ...
+
+    def one(self, statement: str, /, **given: object) -> Row | None:
+        """The first row of a statement, if there is one."""
+        ...
+
+    def the(self, statement: str, /, **given: object) -> Row:
+        """The row of a statement that always has one."""
+        ...
+
+    def run(self, statement: str, /, **given: object) -> None:
+        """Run a statement for what it does."""
+        ...
+
+
+def inside(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
+    """The parameters that say which scopes a statement is about: one, with those below it if asked, or all."""
+    if scope is None:
+        return {"path": None, "first": "", "beyond": _BEYOND_ALL}
+    path = str(scope)
+    return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
+
+
+def seen(scope: Scope, **given: object) -> dict[str, object]:
+    """The parameters that say whose memories may be seen, and others."""
+    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
