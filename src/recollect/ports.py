@@ -73,7 +73,10 @@ class Writing(Protocol):
 
     @property
     def at(self) -> datetime:
-        """When the store takes this in; never earlier than what it took in before."""
+        """When the store takes this in; never earlier than what it took in before.
+
+        A store may tell it, as the number of the commit, for each root by itself: ask for something of a scope first.
+        """
         ...
 
     @property
@@ -254,7 +257,10 @@ class Store(Protocol):
         ...
 
     def write(self, change: Callable[[Writing], T]) -> T:
-        """Run the change as one transaction; what it gives is given once it is durable."""
+        """Run the change as one transaction; what it gives is given once it is durable.
+
+        It may be run again from the beginning, if nothing of the first time was kept: a server may go away meanwhile.
+        """
         ...
 
     def later(self, change: Callable[[Writing], object]) -> None:
@@ -301,6 +307,31 @@ class Reembedding(Protocol):
 
     def remove(self, limit: int) -> Removal:
         """Remove some vectors of the models that have had their day."""
+        ...
+
+
+class Receiving(Protocol):
+    """A store that takes in all of another one as it is, commits and all, part by part; nobody uses it meanwhile.
+
+    What was taken stays if it is interrupted. It is apart from `Store` because a store that is not whole is not open.
+    """
+
+    def begin(self, inventory: Inventory) -> int:
+        """Be ready for what the inventory says; gives how many of its items are here already. A store that has
+        anything else is refused; what came of an inventory that is no longer true is let go of first.
+        """
+        ...
+
+    def take(self, items: Sequence[Item]) -> None:
+        """Keep the next items, all in one transaction."""
+        ...
+
+    def received(self) -> tuple[Inventory, Iterator[Item]]:
+        """All that is here, as `Store.export` gives it. Read it to the end, or close it."""
+        ...
+
+    def finish(self) -> None:
+        """Be a store from now on."""
         ...
 
 

@@ -1,7 +1,7 @@
 """open(): a target and settings become an engine; the only place that chooses adapters."""
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib import import_module
@@ -14,12 +14,14 @@ from recollect.config import Settings
 from recollect.dice import id_maker, new_marker
 from recollect.engine import reembed
 from recollect.engine.engine import Engine
+from recollect.engine.move import move
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
 from recollect.extraction.extractor import PhraseExtractor
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.extraction import Prices
+from recollect.model.moving import Moved
 from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
 from recollect.packing.tokens import Estimate
@@ -27,6 +29,7 @@ from recollect.ports import Embedder, Extractor, Store
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
+    from recollect.stores.relational.reembedding import RelationalReembedding
     from recollect.stores.sqlite.verify import Known
 
 _RECALLING = ("recollect.ranking.standing", "recollect.evidence.dates", "numpy.ma")
@@ -47,23 +50,22 @@ def open(
     clock: Callable[[], datetime] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> Engine:
-    """The engine of a store: a file, which is made if it is not there, or `:memory:` for a throw-away.
+    """The engine of a store: a file, which is made if it is not there, a database of PostgreSQL (`postgresql://…`), or
+    `:memory:` for a throw-away.
 
     Without an embedder it is the one the store's vectors come from, or the best that is installed for a new store.
     """
     from recollect.providers.cache import Cached
-    from recollect.stores.sqlite.store import SqliteStore
 
     for module in _RECALLING:
         import_module(module)
     chosen = config.settings(settings)
     ranked = profile if isinstance(profile, Profile) else config.configured_profile(chosen, profile)
     path = limits.a_path("target", target)
-    refuse_address(path)
     now = _now if clock is None else _checked(clock)
     wanted = chosen.embedder if embedder is None else embedder
     named = None if wanted is None else _an_embedder(wanted, chosen)  # before a file is made
-    store = SqliteStore(path, now, timeout=chosen.busy_timeout, cache_bytes=chosen.cache_bytes)
+    store = _store(path, now, chosen)
     try:
         found = _embedder(store, named)
     except BaseException:
@@ -84,6 +86,28 @@ def open(
             most_extracted=chosen.extraction.most,
         )
     )
+
+
+def _store(target: str, clock: Callable[[], datetime], settings: Settings) -> Store:
+    """The store that the target names."""
+    if not is_database(target):
+        from recollect.stores.sqlite.store import SqliteStore
+
+        refuse_address(target)
+        return SqliteStore(target, clock, timeout=settings.busy_timeout, cache_bytes=settings.cache_bytes)
+    with _driver_for_postgres():
+        from recollect.stores.postgres.store import PostgresStore
+    return PostgresStore(target, clock, timeout=settings.busy_timeout, cache_bytes=settings.cache_bytes)
+
+
+@contextmanager
+def _driver_for_postgres() -> Iterator[None]:
+    """What is imported inside needs an extra, and whoever has not installed it is told so."""
+    try:
+        yield
+    except ImportError as error:
+        remedy = "install recollect with its extra postgres (in its folder: pip install '.[postgres]')"
+        raise InvalidInput(f"the driver for PostgreSQL is not installed; {remedy}") from error
 
 
 def _extractor(settings: Settings) -> Extractor:
@@ -122,17 +146,57 @@ def re_embed(
     When it is done, who has the store open with the former model is refused with `EmbedderMismatch`. A run that was
     interrupted is taken up by the next one.
     """
-    from recollect.stores.sqlite.reembedding import SqliteReembedding
-
     chosen = config.settings(settings)
     path = limits.a_path("target", target)
-    refuse_address(path)
-    if not _is_there(path):
-        raise NotFound(f"there is no store {show(path)} to re-embed; name the file of one")
     found = _an_embedder(embedder, chosen)
     told = _unheard if progress is None else limits.a_callable("progress", progress)
-    with closing(SqliteReembedding(path, timeout=chosen.busy_timeout)) as store:
+    with closing(_reembedding(path, chosen)) as store:
         return reembed.re_embed(store, found, told)
+
+
+def _reembedding(target: str, settings: Settings) -> "RelationalReembedding":
+    """The store that the target names, on its way to another model."""
+    if is_database(target):
+        with _driver_for_postgres():
+            from recollect.stores.postgres.reembedding import PostgresReembedding
+        return PostgresReembedding(target, timeout=settings.busy_timeout)
+    from recollect.stores.sqlite.reembedding import SqliteReembedding
+
+    refuse_address(target)
+    if not _is_there(target):
+        raise NotFound(f"there is no store {show(target)} to re-embed; name the file of one")
+    return SqliteReembedding(target, timeout=settings.busy_timeout)
+
+
+def migrate_store(
+    source: str | PathLike[str],
+    target: str,
+    *,
+    settings: Settings | Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Moved:
+    """Move all of a store in a file to an empty database of PostgreSQL: versions, usage, votes, keys and contexts.
+
+    What arrived is counted and compared before the database becomes a store. A run that was interrupted is taken up by
+    the next one. The file stays as it is; nobody should write to it meanwhile.
+    """
+    from recollect.stores.sqlite.store import SqliteStore
+
+    chosen = config.settings(settings)
+    path = limits.a_path("source", source)
+    refuse_address(path)
+    if not is_database(target):
+        raise FieldError("a store is moved to a database, as postgresql://USER@HOST/DATABASE", field="target")
+    if not _is_there(path):
+        raise NotFound(f"there is no store {show(path)} to move; name the file of one")
+    told = _uncounted if progress is None else limits.a_callable("progress", progress)
+    with _driver_for_postgres():
+        from recollect.stores.postgres.receiving import PostgresReceiving
+    with (
+        closing(SqliteStore(path, _now, timeout=chosen.busy_timeout)) as store,
+        closing(PostgresReceiving(target, timeout=chosen.busy_timeout)) as receiving,
+    ):
+        return move(store, receiving, told)
 
 
 def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:
@@ -177,10 +241,20 @@ def named_embedder(name: str, settings: Settings) -> Embedder:
     return choose.embedder(name, key=settings.embedder_key if "://" in name else None)
 
 
+def is_database(target: str | PathLike[str]) -> bool:
+    """Whether the target is an address of PostgreSQL, rather than a file."""
+    return str(target).startswith(("postgresql://", "postgres://"))
+
+
 def refuse_address(target: str | PathLike[str]) -> None:
-    """Only files are stores."""
+    """Where a file is asked for, an address is none."""
+    if is_database(target):
+        raise InvalidInput("this is for stores in files; a database of PostgreSQL has tools of its own, as pg_dump")
     if "://" in str(target):
-        raise InvalidInput(f"{show(str(target))} is no file; this version keeps memories in SQLite files")
+        from recollect.providers.endpoint import public
+
+        what = "name a file, or a database as postgresql://USER@HOST/DATABASE"
+        raise InvalidInput(f"{public(str(target))} is no store; {what}")
 
 
 def _an_embedder(given: Embedder | str, settings: Settings) -> Embedder:

@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 ROOT_LAYER = "recollect"
 """The package root gathers the public names, so it may import every layer, and no layer imports it."""
 
-HEAVY = {"apsw", "asyncio", "numpy", "onnx", "onnxruntime", "pydantic", "tokenizers"}
+HEAVY = {"apsw", "asyncio", "numpy", "onnx", "onnxruntime", "psycopg", "psycopg_pool", "pydantic", "tokenizers"}
 """What a user who does not need it should not wait for."""
 
 
@@ -137,8 +137,8 @@ def test_an_import_inside_a_function_is_of_something_heavy() -> None:
 @pytest.mark.parametrize(
     ("code", "unwanted"),
     [
-        ("import recollect", {"apsw", "numpy", "pydantic", "click"}),
-        ("import recollect.cli.main", {"apsw", "numpy", "pydantic"}),
+        ("import recollect", {"apsw", "numpy", "psycopg", "pydantic", "click"}),
+        ("import recollect.cli.main", {"apsw", "numpy", "psycopg", "pydantic"}),
     ],
 )
 def test_loading_the_package_does_not_load_what_is_heavy(code: str, unwanted: set[str]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ from recollect.model.kept import Kept
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.probe import Probe, Vector
 from recollect.model.scope import Scope
+from recollect.model.trace import Trace
 from recollect.model.usage import Use
 from recollect.model.verdict import Created
 from recollect.ports import Store, Writing
@@ -25,12 +27,7 @@ from recollect.testing.keeping import Clock, a_trace, a_vote, ids
 
 ENCODER = Encoder("test", 3)
 ANA, TEAM, BELOW = map(Scope.parse, ("acme/ana", "acme", "acme/ana/x"))
-STRANGERS = [Scope.parse(path) for path in ("acme-labs", "acme/ben")]
-SCOPES = [ANA, TEAM, BELOW, *STRANGERS]
 IDS = [f"m{number:02}" for number in range(16)]
-HOMES = dict(zip(IDS, [ANA, TEAM, ANA, TEAM, BELOW, ANA, TEAM, *STRANGERS] * 2, strict=False))
-"""The scope that an id belongs to."""
-
 WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "ana", "Rio", "Ana Souza", "parse_line"]
 PARTS: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1.01, 0], [-1, 0, 0.1], [0.3, 0.5, 0.8]]
 WAYS = [direction(parts) for parts in PARTS]
@@ -46,9 +43,31 @@ Action = Callable[[Writing], object]
 
 
 @dataclass(frozen=True)
+class Land:
+    """Whose memory histories are about: ana's, her team's and that below her, that of two strangers, and nobody's."""
+
+    strangers: tuple[Scope, Scope]
+    nobody: Scope
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return [ANA, TEAM, BELOW, *self.strangers]
+
+    def home(self, id: str) -> Scope:
+        """The scope that an id belongs to."""
+        homes = [ANA, TEAM, ANA, TEAM, BELOW, ANA, TEAM, *self.strangers]
+        return homes[IDS.index(id) % len(homes)]
+
+
+TWO_ROOTS = Land((Scope.parse("acme-labs"), Scope.parse("acme/ben")), nobody=Scope.parse("nobody"))
+ONE_ROOT = Land((Scope.parse("acme/an"), Scope.parse("acme/ben")), nobody=Scope.parse("acme/nobody"))
+
+
+@dataclass(frozen=True)
 class Write:
     """Some actions in one transaction, at a time relative to the last; `watched` if someone looks right afterwards."""
 
+    land: Land
     step: timedelta
     actions: tuple[tuple[str, Any], ...]
     watched: bool = False
@@ -57,9 +76,40 @@ class Write:
         """What comes of it, be it an error."""
         clock.move(self.step)
         try:
-            return store.write(lambda writing: [_act(writing, name, given) for name, given in self.actions])
+            return store.write(lambda writing: [self._act(writing, *action) for action in self.actions])
         except RecollectError as error:
             return type(error), str(error)
+
+    def _act(self, writing: Writing, name: str, given: Any) -> object:
+        match name, given:
+            case "put", (memory, vector):
+                if vector is not None:
+                    writing.adopt(ENCODER)
+                return writing.put(memory, vector)
+            case "change", (id, changes):
+                return self._change(writing, id, changes)
+            case "erase", names:
+                return writing.erase(self.land.home(names[0]), ids(*names))
+            case "use", (scope, names, use, at):
+                return writing.record(scope, ids(*names), use, at, None)  # type: ignore[func-returns-value]
+            case "vote", (scope, votes):
+                return writing.vote(scope, votes)  # type: ignore[func-returns-value]
+            case "trace", trace:
+                return writing.trace(trace)  # type: ignore[func-returns-value]
+            case "key", (id, at):
+                return self._key(writing, id, at)  # type: ignore[func-returns-value]
+            case _:
+                raise AssertionError(name)
+
+    def _change(self, writing: Writing, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
+        """A new version that differs in a few things from the last, where there is one."""
+        known = next((one for one in (writing.get(scope, id) for scope in self.land.scopes) if one is not None), None)
+        return None if known is None else writing.put(known.changed(**changes), None)
+
+    def _key(self, writing: Writing, id: MemoryId, at: timedelta) -> None:
+        scope = next((scope for scope in self.land.scopes if writing.get(scope, id) is not None), None)
+        if scope is not None:
+            writing.keep(Kept(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
 
 
 @dataclass(frozen=True)
@@ -94,55 +144,25 @@ class Look:
         return bool(self.terms or self.ways)
 
 
-def _act(writing: Writing, name: str, given: Any) -> object:
-    match name, given:
-        case "put", (memory, vector):
-            if vector is not None:
-                writing.adopt(ENCODER)
-            return writing.put(memory, vector)
-        case "change", (id, changes):
-            return _change(writing, id, changes)
-        case "erase", names:
-            return writing.erase(HOMES[names[0]], ids(*names))
-        case "use", (scope, names, use, at):
-            return writing.record(scope, ids(*names), use, at, None)  # type: ignore[func-returns-value]
-        case "vote", (scope, votes):
-            return writing.vote(scope, votes)  # type: ignore[func-returns-value]
-        case "trace", trace:
-            return writing.trace(trace)  # type: ignore[func-returns-value]
-        case "key", (id, at):
-            return _key(writing, id, at)  # type: ignore[func-returns-value]
-        case _:
-            raise AssertionError(name)
-
-
-def _change(writing: Writing, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
-    """A new version that differs in a few things from the last, where there is one."""
-    known = next((one for one in (writing.get(scope, id) for scope in SCOPES) if one is not None), None)
-    return None if known is None else writing.put(known.changed(**changes), None)
-
-
-def _key(writing: Writing, id: MemoryId, at: timedelta) -> None:
-    scope = next((scope for scope in SCOPES if writing.get(scope, id) is not None), None)
-    if scope is not None:
-        writing.keep(Kept(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
-
-
 days = st.integers(-3, 3).map(lambda number: timedelta(days=number)) | st.sampled_from(
     [timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=5)]
 )
 moments = days.map(lambda step: NOW + step)
 names = st.lists(st.sampled_from(IDS), min_size=1, max_size=4).map(tuple)
-scopes = st.sampled_from([ANA, ANA, TEAM, BELOW, *STRANGERS])
+
+
+def scopes(land: Land) -> st.SearchStrategy[Scope]:
+    """Scopes of the land, ana's more often than others."""
+    return st.sampled_from([ANA, *land.scopes])
 
 
 @st.composite
-def memories(draw: st.DrawFn) -> Memory:
+def memories(draw: st.DrawFn, land: Land) -> Memory:
     """Memories of few ids and few words, most of which may be recalled."""
-    return a_random_memory(draw(st.sampled_from(IDS)), draw(st.randoms(use_true_random=False)))
+    return a_random_memory(land, draw(st.sampled_from(IDS)), draw(st.randoms(use_true_random=False)))
 
 
-def a_random_memory(id: str, chance: Random) -> Memory:
+def a_random_memory(land: Land, id: str, chance: Random) -> Memory:
     """A memory of whatever the dice give."""
 
     def moment(*steps: int | None) -> datetime | None:
@@ -155,7 +175,7 @@ def a_random_memory(id: str, chance: Random) -> Memory:
     begins, ends = moment(None, None, None, -5, 1), moment(None, None, None, 2, 0)
     return Memory(
         id=MemoryId(id),
-        scope=HOMES[id] if chance.random() < 0.95 else ANA,
+        scope=land.home(id) if chance.random() < 0.95 else ANA,
         text=" ".join([*chance.choices(WORDS, k=chance.randrange(1, 7)), chance.choice([id, id, id, "twin"])])
         + chance.choice(ENDS),
         title=chance.choice([None, None, "friday"]),
@@ -200,46 +220,71 @@ votes = st.builds(
     by=st.sampled_from(["ana", "ben"]),
     at=moments,
 )
-actions = st.one_of(
-    *[st.tuples(st.just("put"), st.tuples(memories(), vectors))] * 2,
-    *[st.tuples(st.just("change"), st.tuples(st.sampled_from(IDS).map(MemoryId), changes))] * 2,
-    st.tuples(st.just("use"), st.tuples(scopes, names, uses, moments)),
-    st.tuples(st.just("vote"), st.tuples(scopes, st.lists(votes, min_size=1, max_size=7))),
-    st.tuples(st.just("key"), st.tuples(st.sampled_from(IDS).map(MemoryId), days)),
-    st.tuples(st.just("erase"), names),
-)
+
+
+def actions(land: Land) -> st.SearchStrategy[tuple[str, Any]]:
+    """What is done in a transaction."""
+    return st.one_of(
+        *[st.tuples(st.just("put"), st.tuples(memories(land), vectors))] * 2,
+        *[st.tuples(st.just("change"), st.tuples(st.sampled_from(IDS).map(MemoryId), changes))] * 2,
+        st.tuples(st.just("use"), st.tuples(scopes(land), names, uses, moments)),
+        st.tuples(st.just("vote"), st.tuples(scopes(land), st.lists(votes, min_size=1, max_size=7))),
+        st.tuples(st.just("key"), st.tuples(st.sampled_from(IDS).map(MemoryId), days)),
+        st.tuples(st.just("erase"), names),
+    )
+
+
 steps = st.just(timedelta(0)) | days
-writes = st.builds(Write, steps, st.lists(actions, min_size=1, max_size=4).map(tuple), st.booleans())
 NAMES = ("ana", "souza", "ana souza", "rio", "ben", "parse_line", "unheard")
 questions = st.sampled_from([(), ("deploy",), ("friday", "deploy"), ("ana", "部署", "unheard"), ("unheard",)])
-looks = st.builds(
-    Look,
-    scope=st.sampled_from([*[ANA, BELOW] * 5, TEAM, *STRANGERS, Scope.parse("nobody")]),
-    as_of=st.just(timedelta(0)) | days,
-    present=st.sampled_from([False, False, True]),
-    known=st.none() | st.none() | days,
-    terms=questions,
-    names=st.just(()) | st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
-    ways=st.lists(st.integers(0, len(WAYS) - 1), max_size=2).map(tuple),
-    in_turns=st.booleans(),
-)
+
+
+@cache
+def looks(land: Land) -> st.SearchStrategy[Look]:
+    """What somebody asks for."""
+    return st.builds(
+        Look,
+        scope=st.sampled_from([*[ANA, BELOW] * 5, TEAM, *land.strangers, land.nobody]),
+        as_of=st.just(timedelta(0)) | days,
+        present=st.sampled_from([False, False, True]),
+        known=st.none() | st.none() | days,
+        terms=questions,
+        names=st.just(()) | st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+        ways=st.lists(st.integers(0, len(WAYS) - 1), max_size=2).map(tuple),
+        in_turns=st.booleans(),
+    )
+
+
+@cache
+def writes(land: Land) -> st.SearchStrategy[Write]:
+    """What somebody writes."""
+    done = st.lists(actions(land), min_size=1, max_size=4).map(tuple)
+    return st.builds(Write, st.just(land), steps, done, st.booleans())
+
+
+def traces(land: Land) -> st.SearchStrategy[Trace]:
+    """What contexts of the land were made of."""
+    return st.builds(a_trace, st.uuids().map(str), st.sampled_from(IDS), st.sampled_from(IDS), scope=scopes(land))
 
 
 @st.composite
-def beginnings(draw: st.DrawFn) -> list[Write]:
+def beginnings(draw: st.DrawFn, land: Land) -> list[Write]:
     """So many memories to begin with that there is something to find."""
     chance = draw(st.randoms(use_true_random=False))
     chosen = chance.sample(IDS, draw(st.integers(8, len(IDS))))
-    puts = [("put", (a_random_memory(id, chance), chance.choice([None, *WAYS, *WAYS]))) for id in chosen]
+    puts = [("put", (a_random_memory(land, id, chance), chance.choice([None, *WAYS, *WAYS]))) for id in chosen]
     return [
-        Write(draw(steps), tuple(puts[start : start + 3]), chance.random() < 0.5) for start in range(0, len(puts), 3)
+        Write(land, draw(steps), tuple(puts[start : start + 3]), chance.random() < 0.5)
+        for start in range(0, len(puts), 3)
     ]
 
 
-traces = st.builds(a_trace, st.uuids().map(str), st.sampled_from(IDS), st.sampled_from(IDS), scope=scopes)
-
-
 @st.composite
-def histories(draw: st.DrawFn) -> Sequence[Write | Look]:
+def histories(draw: st.DrawFn, land: Land) -> Sequence[Write | Look]:
     """What happens to a store, the first thing first."""
-    return [*draw(beginnings()), *draw(st.lists(writes | looks, min_size=2, max_size=14))]
+    return [*draw(beginnings(land)), *draw(st.lists(writes(land) | looks(land), min_size=2, max_size=14))]
+
+
+def tracing(land: Land, kept: Sequence[Trace]) -> list[Write]:
+    """The writes of these contexts, one for each."""
+    return [Write(land, timedelta(0), (("trace", one),)) for one in kept]

@@ -5,10 +5,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
 
 from recollect.ports import Store, Writing
+from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.keeping import Clock
 
@@ -16,7 +18,7 @@ T = TypeVar("T")
 
 
 class OtherProcess:
-    """A process that opens files as stores, one after the other."""
+    """A process that opens stores, one after the other."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -89,12 +91,18 @@ class _Undone(Exception):
     """The change was given up."""
 
 
+def _opened(target: str, clock: Clock) -> Store:
+    """The store at an address, or in a file."""
+    return PostgresStore(target, clock) if target.startswith("postgresql://") else SqliteStore(target, clock)
+
+
 def _serve(pipe: Connection) -> None:
-    clock, store = Clock(), None
+    clock = Clock()
+    store: Store | None = None
     while (message := pipe.recv())[0] != "end":
         match message:
             case ("open", (target,)):
-                store = SqliteStore(target, clock)
+                store = _opened(target, clock)
                 pipe.send((True, None))
             case ("close", ()):
                 cast(Store, store).close()
@@ -105,9 +113,20 @@ def _serve(pipe: Connection) -> None:
 
 def _transaction(store: Store, clock: Clock, now: datetime, pipe: Connection) -> None:
     clock.now = now
-    with suppress(_Undone):
-        store.write(lambda writing: _follow(writing, pipe))
-    pipe.send((True, None))
+    attempts = count(1)
+
+    def change(writing: Writing) -> None:
+        if next(attempts) > 1:
+            raise AssertionError("the change was made again, and the calls it is made of come only once")
+        _follow(writing, pipe)
+
+    try:
+        with suppress(_Undone):
+            store.write(change)
+    except Exception as error:
+        pipe.send((False, error))
+    else:
+        pipe.send((True, None))
 
 
 def _follow(writing: Writing, pipe: Connection) -> None:

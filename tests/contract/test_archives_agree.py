@@ -1,4 +1,4 @@
-"""Whatever happened, SQLite and the plain dictionary export the same, and each takes in what the other gave."""
+"""Whatever happened, each store and the plain dictionary export the same, and each takes in what the other gave."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,17 +14,21 @@ from recollect.model.stats import Stats
 from recollect.model.trace import Trace
 from recollect.ports import Store
 from recollect.stores.dictionary import DictionaryStore
-from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.keeping import Clock, a_trace
-from tests.contract.histories import SCOPES, Look, Write, histories, looks, traces
-from tests.contract.test_stores_agree import both, found, live
+from tests.contract.histories import Land, Look, Write, histories, looks, traces, tracing
+from tests.contract.sorts import Sort
+from tests.contract.test_stores_agree import found, live
 
-CONTEXTS = Write(
-    timedelta(0), tuple(("trace", a_trace(id, scope=scope)) for id, scope in zip("abcde", SCOPES, strict=True))
-)
-"""Some of the contexts that votes are cast in, each of another scope."""
 
-parts = st.sampled_from([None, *SCOPES, Scope.parse("nobody")])
+def contexts(land: Land) -> Write:
+    """Some of the contexts that votes are cast in, each of another scope."""
+    made = (a_trace(id, scope=scope) for id, scope in zip("abcde", land.scopes, strict=True))
+    return Write(land, timedelta(0), tuple(("trace", one) for one in made))
+
+
+def parts(land: Land) -> st.SearchStrategy[Scope | None]:
+    """What may be exported: all, or what is of a scope."""
+    return st.sampled_from([None, *land.scopes, land.nobody])
 
 
 def exported(store: Store, scope: Scope | None = None) -> str:
@@ -50,60 +54,71 @@ def counted(stats: Stats) -> Stats:
     return replace(stats, schema=0, bytes=0)
 
 
-@given(histories(), st.lists(traces, max_size=3), parts, st.booleans())
-def test_both_count_and_export_the_same(
-    history: Sequence[Write | Look], kept: list[Trace], scope: Scope | None, below: bool
-) -> None:
-    clock = Clock()
-    with both(clock) as (plain, sqlite):
-        live([*history, *(Write(timedelta(0), (("trace", one),)) for one in kept)], clock, plain, sqlite)
-        assert counted(sqlite.stats(scope, below=below)) == counted(plain.stats(scope, below=below))
-        assert exported(sqlite, scope) == exported(plain, scope)
+def test_both_count_and_export_the_same(sort: Sort) -> None:
+    @sort.looking
+    @given(histories(sort.land), st.lists(traces(sort.land), max_size=3), parts(sort.land), st.booleans())
+    def holds(history: Sequence[Write | Look], kept: list[Trace], scope: Scope | None, below: bool) -> None:
+        clock = Clock()
+        with sort.both(clock) as (plain, tried):
+            live([*history, *tracing(sort.land, kept)], clock, plain, tried)
+            assert counted(tried.stats(scope, below=below)) == counted(plain.stats(scope, below=below))
+            assert exported(tried, scope) == exported(plain, scope)
+
+    holds()
 
 
-@given(histories(), st.lists(traces, max_size=3), st.lists(looks, min_size=1, max_size=4))
-def test_a_new_store_that_takes_in_an_export_is_the_store_it_came_from(
-    history: Sequence[Write | Look], kept: list[Trace], asked: list[Look]
-) -> None:
-    clock = Clock()
-    with both(clock) as (plain, sqlite):
-        live([*map(forward, history), *(Write(timedelta(0), (("trace", one),)) for one in kept)], clock, plain, sqlite)
-        copies: list[Store] = [DictionaryStore(clock), SqliteStore(":memory:", clock)]
-        for copy in copies:
-            load(copy, sqlite)
-            assert exported(copy) == exported(sqlite)
-            for look in asked:
-                probe = look.probe(clock)
-                expected = sqlite.gather(probe)
-                got = replace(copy.gather(probe), commit=expected.commit)  # one that took in nothing of it is not there
-                assert found(got) == found(expected)
-            assert load(copy, plain) == load(copy, sqlite)
-            assert exported(copy) == exported(sqlite)
-            copy.close()
+def test_a_new_store_that_takes_in_an_export_is_the_store_it_came_from(sort: Sort) -> None:
+    @sort.looking
+    @given(
+        histories(sort.land),
+        st.lists(traces(sort.land), max_size=3),
+        st.lists(looks(sort.land), min_size=1, max_size=4),
+    )
+    def holds(history: Sequence[Write | Look], kept: list[Trace], asked: list[Look]) -> None:
+        clock = Clock()
+        with sort.both(clock) as (plain, tried), sort.both(clock) as copies:
+            live([*map(forward, history), *tracing(sort.land, kept)], clock, plain, tried)
+            for copy in copies:
+                load(copy, tried)
+                assert exported(copy) == exported(tried)
+                for look in asked:
+                    probe = look.probe(clock)
+                    expected = tried.gather(probe)
+                    got = replace(copy.gather(probe), commit=expected.commit)  # who took nothing of it has none
+                    assert found(got) == found(expected)
+                assert load(copy, plain) == load(copy, tried)
+                assert exported(copy) == exported(tried)
+
+    holds()
 
 
-@given(histories(), histories(), parts)
-def test_both_take_in_the_same_into_what_they_have(
-    history: Sequence[Write | Look], elsewhere: Sequence[Write | Look], scope: Scope | None
-) -> None:
-    clock = Clock()
-    source = DictionaryStore(clock)
-    for event in elsewhere:
-        if isinstance(event, Write):
-            event.apply(source, clock)
-    clock = Clock()
-    with both(clock) as (plain, sqlite):
-        live([*history, CONTEXTS], clock, plain, sqlite)
-        assert outcome(sqlite, source, scope) == outcome(plain, source, scope)
-        assert exported(sqlite) == exported(plain)
-        assert plain.write(lambda writing: [writing.lineage(one) for one in SCOPES]) == sqlite.write(
-            lambda writing: [writing.lineage(one) for one in SCOPES]
-        )
-        assert [plain.write(lambda writing, one=one: writing.erase_all(one)) for one in SCOPES] == [  # type: ignore[misc]
-            sqlite.write(lambda writing, one=one: writing.erase_all(one))  # type: ignore[misc]
-            for one in SCOPES
-        ]
-        assert exported(sqlite) == exported(plain)
+def test_both_take_in_the_same_into_what_they_have(sort: Sort) -> None:
+    @sort.looking
+    @given(histories(sort.land), histories(sort.land), parts(sort.land))
+    def holds(history: Sequence[Write | Look], elsewhere: Sequence[Write | Look], scope: Scope | None) -> None:
+        clock = Clock()
+        source = DictionaryStore(clock)
+        for event in elsewhere:
+            if isinstance(event, Write):
+                event.apply(source, clock)
+        clock = Clock()
+        with sort.both(clock) as (plain, tried):
+            live([*history, contexts(sort.land)], clock, plain, tried)
+            assert outcome(tried, source, scope) == outcome(plain, source, scope)
+            assert exported(tried) == exported(plain)
+            lineages, erased = zip(*(apart(store, sort.land) for store in (plain, tried)), strict=True)
+            assert lineages[1] == lineages[0]
+            assert erased[1] == erased[0]
+            assert exported(tried) == exported(plain)
+
+    holds()
+
+
+def apart(store: Store, land: Land) -> tuple[object, object]:
+    """What each scope has a hand in, and what comes of erasing one after the other."""
+    lineages = store.write(lambda writing: [writing.lineage(scope) for scope in land.scopes])
+    erased = [store.write(lambda writing, scope=scope: writing.erase_all(scope)) for scope in land.scopes]  # type: ignore[misc]
+    return lineages, erased
 
 
 def outcome(store: Store, source: Store, scope: Scope | None) -> object:

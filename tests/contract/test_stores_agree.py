@@ -1,7 +1,6 @@
-"""Whatever happens, SQLite and the plain dictionary find the same, and it ranks the same to the last bit."""
+"""Whatever happens, each store and the plain dictionary find the same, and it ranks the same to the last bit."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
@@ -22,48 +21,40 @@ from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import rank_table
-from recollect.stores.dictionary import DictionaryStore
-from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing import NOW
 from recollect.testing.keeping import Clock, a_note, a_probe, a_vote, candidates, ids, put
 from tests.contract.histories import (
     ANA,
     BELOW,
     IDS,
-    SCOPES,
+    ONE_ROOT,
     SESSIONS,
+    TWO_ROOTS,
+    Land,
     Look,
     Write,
     a_random_memory,
     histories,
     looks,
     traces,
+    tracing,
 )
+from tests.contract.sorts import Sort
 from tests.unit.ranking.strategies import profiles
 
 
-@contextmanager
-def both(clock: Clock) -> Iterator[tuple[Store, Store]]:
-    """A new store of each sort, both by the same clock."""
-    plain, sqlite = DictionaryStore(clock), SqliteStore(":memory:", clock)
-    try:
-        yield plain, sqlite
-    finally:
-        sqlite.close()
-
-
-def live(history: Sequence[Write | Look], clock: Clock, plain: Store, sqlite: Store) -> None:
+def live(history: Sequence[Write | Look], clock: Clock, plain: Store, tried: Store) -> None:
     """Let the same happen to both, which must take it alike and find the same in between."""
     for event in history:
         if isinstance(event, Write):
             before = clock.now
             expected = event.apply(plain, clock)
             clock.now = before
-            assert event.apply(sqlite, clock) == expected
+            assert event.apply(tried, clock) == expected
             for scope in (ANA, BELOW) if event.watched else ():
-                sqlite.gather(Probe(scope=scope, at=clock.now))
+                tried.gather(Probe(scope=scope, at=clock.now))
         else:
-            assert found(sqlite.gather(event.probe(clock))) == found(plain.gather(event.probe(clock)))
+            assert found(tried.gather(event.probe(clock))) == found(plain.gather(event.probe(clock)))
 
 
 def found(one: Found) -> object:
@@ -88,33 +79,43 @@ def ranked(found: Found, profile: Profile, at: datetime, *, limit: int, asked: b
 BUILT_IN_PROFILES = [built_in(name) for name in sorted(BUILT_IN)]
 
 
-@given(histories(), st.lists(looks, min_size=1, max_size=3), st.lists(profiles(), min_size=1, max_size=2), st.data())
-def test_the_same_history_gives_the_same_rankings_to_the_last_bit(
-    history: Sequence[Write | Look], asked_for: list[Look], random: list[Profile], data: st.DataObject
-) -> None:
-    clock = Clock()
-    with both(clock) as (plain, sqlite):
-        live(history, clock, plain, sqlite)
-        for look in asked_for:
-            probe = look.probe(clock)
-            expected, got = plain.gather(probe), sqlite.gather(probe)
-            assert found(got) == found(expected)
-            assert sqlite.speakers(probe) == plain.speakers(probe)
-            chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
-            for profile in chosen:
-                if (profile.question is Question.REFUSED and look.asks) or (
-                    profile.question is Question.NEEDED and not look.asks
-                ):
-                    continue
-                limit = data.draw(st.integers(1, 12))
-                oracle = facts(rank(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks))
-                assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
-                assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
+def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) -> None:
+    @sort.looking
+    @given(
+        histories(sort.land),
+        st.lists(looks(sort.land), min_size=1, max_size=3),
+        st.lists(profiles(), min_size=1, max_size=2),
+        st.data(),
+    )
+    def holds(
+        history: Sequence[Write | Look], asked_for: list[Look], random: list[Profile], data: st.DataObject
+    ) -> None:
+        clock = Clock()
+        with sort.both(clock) as (plain, tried):
+            live(history, clock, plain, tried)
+            for look in asked_for:
+                probe = look.probe(clock)
+                expected, got = plain.gather(probe), tried.gather(probe)
+                assert found(got) == found(expected)
+                assert tried.speakers(probe) == plain.speakers(probe)
+                chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
+                for profile in chosen:
+                    if (profile.question is Question.REFUSED and look.asks) or (
+                        profile.question is Question.NEEDED and not look.asks
+                    ):
+                        continue
+                    limit = data.draw(st.integers(1, 12))
+                    oracle = facts(rank(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks))
+                    assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
+                    assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
+
+    holds()
 
 
-def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one_sees() -> None:
+@pytest.mark.parametrize("land", [TWO_ROOTS, ONE_ROOT])
+def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one_sees(land: Land) -> None:
     chance = Random(7)
-    drawn = [a_random_memory(chance.choice(IDS), chance) for _ in range(200)]
+    drawn = [a_random_memory(land, chance.choice(IDS), chance) for _ in range(200)]
     assert {(asks(one.text), "?" in one.text) for one in drawn} == {
         (True, True),
         (True, False),
@@ -125,51 +126,53 @@ def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one
     assert all({ANA, TEAM} <= found for found in scopes.values())
 
 
-@given(histories(), st.lists(traces, max_size=4), st.sampled_from([None, -2, -1, 0, 1]))
-def test_the_same_history_is_told_alike_however_it_is_asked_about(
-    history: Sequence[Write | Look], kept: list[Trace], days: int | None
-) -> None:
-    clock = Clock()
-    with both(clock) as (plain, sqlite):
-        live([*(Write(timedelta(0), (("trace", one),)) for one in kept), *history], clock, plain, sqlite)
-        known_at = None if days is None else clock.now + timedelta(days=days)
-        for scope in SCOPES:
-            everyone = ids(*IDS, "nobody")
-            assert sqlite.get(scope, everyone, known_at=known_at) == plain.get(scope, everyone, known_at=known_at)
-            assert sqlite.usage(scope, everyone) == plain.usage(scope, everyone)
-            assert [sqlite.history(scope, id) for id in everyone] == [plain.history(scope, id) for id in everyone]
-            for below in (False, True):
-                for statuses in (list(Status), [Status.ACTIVE], [Status.SUPERSEDED, Status.FORGOTTEN]):
-                    listed = [list(one.memories(scope, below=below, statuses=statuses)) for one in (sqlite, plain)]
-                    assert listed[0] == listed[1]
-            assert [sqlite.context(scope, one.id) for one in kept] == [plain.context(scope, one.id) for one in kept]
-            expected, got = (
-                store.write(lambda writing, scope=scope: [writing.topic(scope, "topic"), writing.kept(scope, "key")])  # type: ignore[misc]
-                for store in (plain, sqlite)
-            )
-            assert got == expected
-            said = [version for id in everyone for version in plain.history(scope, id)]
-            expected, got = (
-                store.write(lambda writing, said=said: [looked_up(writing, one) for one in said])  # type: ignore[misc]
-                for store in (plain, sqlite)
-            )
-            assert got == expected
+def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) -> None:
+    @sort.looking
+    @given(histories(sort.land), st.lists(traces(sort.land), max_size=4), st.sampled_from([None, -2, -1, 0, 1]))
+    def holds(history: Sequence[Write | Look], kept: list[Trace], days: int | None) -> None:
+        clock = Clock()
+        with sort.both(clock) as (plain, tried):
+            live([*tracing(sort.land, kept), *history], clock, plain, tried)
+            known_at = None if days is None else clock.now + timedelta(days=days)
+            for scope in sort.land.scopes:
+                everyone = ids(*IDS, "nobody")
+                assert tried.get(scope, everyone, known_at=known_at) == plain.get(scope, everyone, known_at=known_at)
+                assert tried.usage(scope, everyone) == plain.usage(scope, everyone)
+                assert [tried.history(scope, id) for id in everyone] == [plain.history(scope, id) for id in everyone]
+                for below in (False, True):
+                    for statuses in (list(Status), [Status.ACTIVE], [Status.SUPERSEDED, Status.FORGOTTEN]):
+                        listed = [list(one.memories(scope, below=below, statuses=statuses)) for one in (tried, plain)]
+                        assert listed[0] == listed[1]
+                assert [tried.context(scope, one.id) for one in kept] == [plain.context(scope, one.id) for one in kept]
+                assert named(tried, scope) == named(plain, scope)
+                said = [version for id in everyone for version in plain.history(scope, id)]
+                assert looked_up(tried, said) == looked_up(plain, said)
+
+    holds()
 
 
-def looked_up(writing: Writing, memory: Memory) -> list[object]:
-    """All that a draft with the words of the memory is judged by."""
-    about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
-    return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory.id)]
+def named(store: Store, scope: Scope) -> object:
+    """What the scope has by the only topic and by the only key there is."""
+    return store.write(lambda writing: [writing.topic(scope, "topic"), writing.kept(scope, "key")])
 
 
-MANY = 20_000
+def looked_up(store: Store, said: Sequence[Memory]) -> object:
+    """All that drafts with the words of these memories are judged by."""
+
+    def of(memory: Memory, writing: Writing) -> list[object]:
+        about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
+        return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory.id)]
+
+    return store.write(lambda writing: [of(memory, writing) for memory in said])
+
+
 SCOPE = Scope.parse("acme/ana")
 TEAM = Scope.parse("acme")
 VOCABULARY = [f"word{number}" for number in range(400)]
 QUESTIONS = ["word1 word2 word399", "word7", "nothing that anyone said"]
 
 
-def many(chance: Random) -> list[Memory]:
+def many(chance: Random, number_of_them: int) -> list[Memory]:
     """Many memories of one scope, with a few that its team shares."""
     return [
         a_note(
@@ -185,19 +188,23 @@ def many(chance: Random) -> list[Memory]:
             revisions=chance.randrange(1, 9),
             status=chance.choices([Status.ACTIVE, Status.FORGOTTEN, Status.SUPERSEDED], [90, 5, 5])[0],
         )
-        for number in range(MANY)
+        for number in range(number_of_them)
     ]
 
 
 @pytest.fixture(scope="module")
-def large() -> Iterator[tuple[Store, Store]]:
+def large(sort: Sort) -> Iterator[tuple[Store, Store]]:
     """Both stores with many memories, of which some were changed, used and judged since they were first asked for."""
     clock, chance = Clock(), Random(7)
-    memories = many(chance)
-    changed = [one.changed(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, 700)]
-    served = [one.id for one in chance.sample(memories, 300)]
-    votes = [a_vote(one.id, chance.choice([Use.HELPED, Use.MISLED])) for one in chance.sample(memories, 100)]
-    with both(clock) as stores:
+    memories = many(chance, sort.many)
+    changed = [
+        one.changed(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, sort.many // 28)
+    ]
+    served = [one.id for one in chance.sample(memories, sort.many // 66)]
+    votes = [
+        a_vote(one.id, chance.choice([Use.HELPED, Use.MISLED])) for one in chance.sample(memories, sort.many // 200)
+    ]
+    with sort.both(clock) as stores:
         for store in stores:
             put(store, *memories)
             store.gather(a_probe(QUESTIONS[0], scope=SCOPE))
@@ -207,26 +214,24 @@ def large() -> Iterator[tuple[Store, Store]]:
         yield stores
 
 
-def test_the_best_of_twenty_thousand_are_those_that_brute_force_finds(large: tuple[Store, Store]) -> None:
-    plain, sqlite = large
+def test_the_best_of_many_are_those_that_brute_force_finds(large: tuple[Store, Store]) -> None:
+    plain, tried = large
     probe = a_probe(QUESTIONS[0], scope=SCOPE)
-    expected, got = plain.gather(probe), sqlite.gather(probe)
+    expected, got = plain.gather(probe), tried.gather(probe)
     pool = list(candidates(expected).values())
     silent = [replace(one, similarity=None, lexical=None) for one in pool]
     for profile in BUILT_IN_PROFILES:
         asked = profile.question is not Question.REFUSED
         oracle = facts(rank(pool if asked else silent, profile, NOW, limit=20, asked=asked))
-        table = got if asked else sqlite.gather(a_probe(scope=SCOPE))
+        table = got if asked else tried.gather(a_probe(scope=SCOPE))
         assert ranked(table, profile, NOW, limit=20, asked=asked) == oracle
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_best_two_hundred_of_twenty_thousand_agree_for_every_profile(
-    large: tuple[Store, Store], question: str
-) -> None:
-    plain, sqlite = large
+def test_the_best_two_hundred_of_many_agree_for_every_profile(large: tuple[Store, Store], question: str) -> None:
+    plain, tried = large
     probe = a_probe(question, scope=SCOPE, at=NOW - timedelta(days=20))
-    expected, got = plain.gather(probe), sqlite.gather(probe)
+    expected, got = plain.gather(probe), tried.gather(probe)
     assert (dict(got.barred), len(got.rows)) == (dict(expected.barred), len(expected.rows))
     for profile in BUILT_IN_PROFILES:
         if profile.question is not Question.REFUSED:

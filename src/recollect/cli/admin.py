@@ -6,11 +6,11 @@ import click
 
 from recollect import config, wiring
 from recollect.cli import options, output
-from recollect.cli.bars import bars
+from recollect.cli.bars import bar, bars
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.evaluation import calibration
-from recollect.render import reembedding
+from recollect.render import moving, reembedding
 
 EMBEDDERS = ("minilm", "wordllama", "hashing")
 """What a shell offers to go over to."""
@@ -50,6 +50,27 @@ def re_embed(place: Place, embedder: str, as_json: bool) -> None:
         output.data(reembedding.fields(done))
     else:
         output.lines([reembedding.sentence(done)])
+
+
+@admin.command("migrate-store", short_help="Move a store in a file to PostgreSQL.")
+@click.argument("source", metavar="FILE")
+@click.argument("target", metavar="ADDRESS")
+@options.as_json
+def migrate_store(source: str, target: str, as_json: bool) -> None:
+    """Move all of the store FILE to the empty database of PostgreSQL at ADDRESS, with its whole history.
+
+    What arrived is counted and compared before the database can be used. It may be stopped at any moment: the same
+    command goes on from there. FILE stays as it is; nobody should write to it meanwhile.
+
+    \b
+    recollect admin migrate-store agent.db postgresql://recollect@localhost/memories
+    """
+    with bar("moving") as tell:
+        moved = wiring.migrate_store(source, target, progress=tell)
+    if as_json:
+        output.data(moving.fields(moved))
+    else:
+        output.lines([moving.sentence(moved)])
 
 
 @admin.command(short_help="Find the threshold for near-duplicates that suits an embedder.")

@@ -96,10 +96,14 @@ def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
 
         vectors = stack.enter_context(_embedded(world, items())) if foreign or reworded else None
 
-        taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
-        told = _telling(taken, inventory.memories + inventory.contexts, progress)
         adopted = None if inventory.encoder is None else encoder
-        imported = world.store.write(lambda writing: _taken_in(writing, told, adopted, world.policy, now))
+
+        def change(writing: Writing) -> Imported:
+            taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
+            told = _telling(taken, inventory.memories + inventory.contexts, progress)
+            return _taken_in(writing, told, adopted, world.policy, now)
+
+        imported = world.store.write(change)
     skipped = imported.skipped + len(known)
     return replace(imported, skipped=skipped, re_embedded=inventory.encoder if foreign else None)
 
@@ -266,17 +270,18 @@ class _Seen:
         self.dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
         self._inventory = inventory
         self._now = now
-        self._memories: set[str] = set()
-        self._contexts: set[str] = set()
+        self._memories: set[tuple[str, str]] = set()
+        self._contexts: set[tuple[str, str]] = set()
         self._commits: dict[int, datetime] = {}
 
     def add(self, item: Item, number: int) -> None:
         """Take note of an item; refused if it cannot be together with those before."""
-        known, id = (self._contexts, item.id) if isinstance(item, Trace) else (self._memories, item.present.id)
-        if id in known:
-            raise FieldError(f"{show(id)} is there twice", field="id", line=number)
-        known.add(id)
-        self._refuse_stranger(item.scope if isinstance(item, Trace) else item.present.scope, number)
+        known, one = (self._contexts, item) if isinstance(item, Trace) else (self._memories, item.present)
+        place = one.scope.parts[0], one.id  # a store may count ids, as commits, for each root by itself
+        if place in known:
+            raise FieldError(f"{show(one.id)} is there twice", field="id", line=number)
+        known.add(place)
+        self._refuse_stranger(one.scope, number)
         for field, moment in item.moments:
             latest = self._now + limits.MOST_AHEAD if field == "recorded_at" else self._now
             if moment > latest:
@@ -358,5 +363,6 @@ def _with_vectors(items: Iterable[Item], vectors: IO[bytes], encoder: Encoder) -
         lacking = content.vector is None
         return replace(content, vector=vectors.read(4 * encoder.dimensions)) if lacking else content
 
+    vectors.seek(0)
     for item in items:
         yield replace(item, contents=tuple(map(vector, item.contents))) if isinstance(item, Saved) else item

@@ -120,9 +120,9 @@ class DictionaryWriting:
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
         refuse_strange_vector(vector, self._state.encoder)
         former = self._state.known(memory.id, self.commit)
+        self._refuse_second(memory)
         if former is not None and former.memory.scope != memory.scope:
             raise id_taken(memory.id)
-        self._refuse_second(memory)
         if former is not None:
             self._unsay(former.memory)
             if vector is None and former.memory.searched_text == memory.searched_text:
@@ -198,7 +198,7 @@ class DictionaryWriting:
         for item in items:
             if isinstance(item, Trace):
                 here = self._state.traces.get(item.id)
-                if here is not None and here != item:
+                if here is not None and here != replace(item, commit=here.commit):
                     raise context_taken(item.id)
                 self._state.traces[item.id] = item
                 contexts, skipped = contexts + (here is None), skipped + (here is not None)

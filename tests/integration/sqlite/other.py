@@ -14,7 +14,8 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import RecollectError
-from recollect.stores.sqlite import descriptors, ending
+from recollect.stores import ending
+from recollect.stores.sqlite import descriptors
 from recollect.stores.sqlite.turn import _lock
 from recollect.stores.sqlite.writer import Writer
 from tests.integration.sqlite.scene import a_database, note

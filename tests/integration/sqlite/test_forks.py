@@ -16,7 +16,8 @@ import apsw
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.stores.sqlite import ending, forks
+from recollect.stores import ending
+from recollect.stores.sqlite import forks
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.writer import Writer

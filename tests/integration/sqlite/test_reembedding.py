@@ -349,6 +349,6 @@ def test_there_must_be_a_store(tmp_path: Path) -> None:
         re_embed(tmp_path / "nowhere.db", embedder=NEW)
     with pytest.raises(recollect.NotFound, match="there is no store"):
         re_embed(":memory:", embedder=NEW)
-    with pytest.raises(recollect.InvalidInput, match="is no file"):
-        re_embed("postgresql://host/db", embedder=NEW)
+    with pytest.raises(recollect.InvalidInput, match="is no store"):
+        re_embed("mysql://host/db", embedder=NEW)
     assert list(tmp_path.iterdir()) == []

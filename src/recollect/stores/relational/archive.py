@@ -3,6 +3,8 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice, pairwise
 from typing import Any
@@ -49,6 +51,12 @@ def saved(db: Session, scope: Scope | None) -> Iterator[Item]:
         yield from _memories(db, numbers, model)
     for ids in _pages(db, "contexts_to_save", scope):
         yield from (rows.trace(text) for (text,) in db.all("saved_contexts", contexts=ids))
+
+
+def until_read(opened: AbstractContextManager[object], items: Iterator[Item]) -> Iterator[Item]:
+    """The items; what they are read from is let go of at their end."""
+    with opened:
+        yield from items
 
 
 def _pages(db: Session, statement: str, scope: Scope | None) -> Iterator[str]:
@@ -118,14 +126,13 @@ class Loading:
     def load(self, items: Iterable[Item]) -> Imported:
         """Take in all of them."""
         for item in items:
-            self._db.enter(item.scope if isinstance(item, Trace) else item.present.scope)
-            self._db.widen()
+            self._db.enter(item.scope if isinstance(item, Trace) else item.present.scope, wide=True)
             if isinstance(item, Trace):
                 self._context(item)
             else:
                 self._memory(item)
         for scope, number in self._scopes.items():
-            self._db.enter(scope)
+            self._db.enter(scope, wide=True)
             self._run("load_stamps", scope=number)
         return Imported(memories=self._memories, contexts=self._contexts, skipped=self._skipped)
 
@@ -220,7 +227,8 @@ class Loading:
     def _context(self, trace: Trace) -> None:
         here = self._db.one("any_context", id=trace.id)
         if here is not None:
-            if rows.trace(here[0]) != trace:
+            known = rows.trace(here[0])
+            if known != replace(trace, commit=known.commit):  # which each store counts by itself
                 raise context_taken(trace.id)
             self._skipped += 1
             return

@@ -26,7 +26,6 @@ Run = Callable[..., None]
 
 def erase(db: Session, run: Run, places: Mapping[MemoryId, tuple[int, int]], commit: int) -> Erased:
     """Remove these memories, each given with its number and its scope's, and every mention of them."""
-    db.widen()  # whoever saw one of them may have a context that names it
     mentions = list(_mentions(db, places.keys()))
     for name, text in mentions:
         run("change_context", id=name, trace=text)

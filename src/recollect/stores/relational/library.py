@@ -45,11 +45,11 @@ class Library:
         if known_at is not None:
             (commit,) = db.the("commit_known_at", at=rows.micros(known_at))
             former = [_former(db, whose, number, encoder, commit, own=whose == scope) for whose, number, _ in stamps]
-            then = _as_of(db, _worth_it(scope, former, _dimensions(db)), probe, encoder, commit)
+            then = _as_of(db, _worth_it(db, scope, former), probe, encoder, commit)
             return View(then), commit
         commit, _ = db.the("last_commit")
         shelves = [self._shelf(db, whose, (number, encoder, whose != scope), stamp) for whose, number, stamp in stamps]
-        present = _worth_it(scope, shelves, _dimensions(db))
+        present = _worth_it(db, scope, shelves)
         then = _as_of(db, present, probe, encoder, commit)
         return self._view(scope, encoder, present) if then is present else View(then), commit
 
@@ -134,10 +134,10 @@ def _dimensions(db: Session) -> int:
     return 1 if model is None else model.dimensions
 
 
-def _worth_it(scope: Scope, shelves: Sequence[Shelf], dimensions: int) -> tuple[Shelf, ...]:
+def _worth_it(db: Session, scope: Scope, shelves: Sequence[Shelf]) -> tuple[Shelf, ...]:
     """The shelves that have anything on them; an empty one if none has."""
     there = tuple(shelf for shelf in shelves if len(shelf) or shelf.away or shelf.unindexed)
-    return there or (Shelf.empty(scope, dimensions),)
+    return there or (Shelf.empty(scope, _dimensions(db)),)
 
 
 def _as_of(db: Session, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int) -> tuple[Shelf, ...]:

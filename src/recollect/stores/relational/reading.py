@@ -76,22 +76,24 @@ class RelationalReading(ABC):
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
-        def look(db: Session) -> list[Row | None]:
+        def look(db: Session) -> list[Row]:
             if known_at is None:
-                return [db.one("memory_by_id", **seen(scope, id=id)) for id in ids]
+                return _by_id(db, scope, ids)
             (commit,) = db.the("commit_known_at", at=rows.micros(known_at))
-            return [db.one("memory_known_at", **seen(scope, id=id, commit=commit)) for id in ids]
+            found = [db.one("memory_known_at", **seen(scope, id=id, commit=commit)) for id in ids]
+            return [row for row in found if row is not None]
 
-        return [rows.memory(row) for row in self._read(scope, look) if row is not None]
+        return [rows.memory(row) for row in self._read(scope, look)] if ids else []
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
-        found = self._read(scope, lambda db: [db.one("usage_of", **seen(scope, id=id)) for id in ids])
-        return [UNUSED if row is None else rows.usage(row) for row in found]
+        asked = seen(scope, ids=json.dumps(list(ids)))
+        found = {id: row for id, *row in self._read(scope, lambda db: db.all("usage_of", **asked))}
+        return [rows.usage(tuple(found[id])) if id in found else UNUSED for id in ids]
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
         def look(db: Session) -> list[Row]:
-            present = db.one("memory_by_id", **seen(scope, id=id))
-            return [*db.all("history", id=id), present] if present else []
+            present = _by_id(db, scope, [id])
+            return [*db.all("history", id=id), *present] if present else []
 
         versions = [rows.memory(row) for row in self._read(scope, look)]
         return [one for one in versions if one.scope == scope or one.shared]
@@ -136,13 +138,21 @@ class RelationalReading(ABC):
         """The memories of these rows as they were in their commits or former versions; `None` where one was erased."""
 
         def look(db: Session) -> list[Row | None]:
+            places = view.places(asked)
+            present = json.dumps([place for place in places if place[1] >= 0])
+            now = {number: tuple(row) for number, *row in db.all("memories_now", places=present)}
             return [
                 db.one("memory_in_version", memory=number, version=-changed, commit=commit)
                 if changed < 0
-                else db.one("memory_now", memory=number, changed=changed)
-                or db.one("memory_then", memory=number, changed=changed)
-                for number, changed in view.places(asked)
+                else now.get(number) or db.one("memory_then", memory=number, changed=changed)
+                for number, changed in places
             ]
 
         memories = [None if row is None else rows.memory(row) for row in self._read(scope, look)]
         return [one and view.as_ranked(row, one) for row, one in zip(asked, memories, strict=True)]
+
+
+def _by_id(db: Session, scope: Scope, ids: Sequence[MemoryId]) -> list[Row]:
+    """The memories of these ids that the scope may see, in the order asked."""
+    found = {row[0]: row for row in db.all("memories_by_id", **seen(scope, ids=json.dumps(list(ids))))}
+    return [found[id] for id in ids if id in found]

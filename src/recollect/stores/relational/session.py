@@ -20,12 +20,11 @@ class Session(Protocol):
         """Within what commits are counted: the root of the scope that was entered last, or all that there is."""
         ...
 
-    def enter(self, scope: Scope) -> None:
-        """Go on for that scope: what follows sees and touches what is its own or its ancestors', and commits there."""
-        ...
+    def enter(self, scope: Scope, *, wide: bool = False) -> None:
+        """Go on for that scope: what follows sees and touches what is its own or its ancestors', and commits there.
 
-    def widen(self) -> None:
-        """Go on for all scopes of the realm, for what must be swept wherever it is."""
+        If it is `wide`, all scopes of its realm, for what must be seen to wherever it is.
+        """
         ...
 
     def all(self, statement: str, /, **given: object) -> list[Row]:

@@ -82,6 +82,9 @@ class RelationalWriting:
 
     def adopt(self, encoder: Encoder) -> None:
         _, recorded = self._encoder()
+        if recorded is None:
+            self._db.run("lock_encoders")
+            _, recorded = self._encoder()
         refuse_other_model(recorded, encoder)
         if recorded is None:
             self._db.run("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
@@ -144,10 +147,10 @@ class RelationalWriting:
         self._db.enter(memory.scope)
         scope = self._scope(memory.scope)
         present = self._one("present_state", id=memory.id)
-        if present is not None and present[1] != scope:
-            raise id_taken(memory.id)
         hash = memory.hash
         refuse_second(self._db, memory, hash=hash, scope=scope)
+        if present is not None and present[1] != scope:
+            raise id_taken(memory.id)
         alike = self._likeness(memory)
         state = rows.state(memory, hash, alike, recorded_at=self._here.recorded, commit=self._here.number)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
@@ -255,11 +258,11 @@ class RelationalWriting:
         return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
-        self._db.enter(scope)
+        self._db.enter(scope, wide=True)  # whoever saw one of them may have a context that names it
         return self._erased(self._db.all("own_places", path=str(scope), ids=json.dumps(list(ids))))
 
     def erase_all(self, scope: Scope) -> Erased:
-        self._db.enter(scope)
+        self._db.enter(scope, wide=True)
         asked = erasing.erase_contexts(self._db, self._run, scope)
         erased = self._erased(self._db.all("all_places", path=str(scope)))
         if asked.contexts or erased.ids:

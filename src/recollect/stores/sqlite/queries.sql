@@ -14,6 +14,10 @@ INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at);
 -- name: present_encoder
 SELECT number, name, dimensions FROM encoders WHERE present = 1;
 
+-- name: lock_encoders
+-- Nobody else adopts a model until the transaction ends; here that is so anyway.
+SELECT 1;
+
 -- name: add_encoder
 INSERT INTO encoders (number, name, dimensions, present)
 VALUES ((SELECT coalesce(max(number), 0) + 1 FROM encoders), :name, :dimensions, 1)
@@ -105,11 +109,12 @@ ORDER BY v.number;
 -- name: votes_on
 SELECT memory, context, by, use, at FROM votes WHERE memory = :memory ORDER BY number;
 
--- name: memory_now
--- A memory, if it is still as it was in that commit.
-SELECT m.id, p.path, c.title, c.text, {state:m}
-FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
-WHERE m.number = :memory AND m.changed = :changed;
+-- name: memories_now
+-- Those of these memories that are still as they were in the commits given with them.
+SELECT m.number, m.id, p.path, c.title, c.text, {state:m}
+FROM json_each(:places) asked
+JOIN memories m ON m.number = asked.value ->> 0 AND m.changed = asked.value ->> 1
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content;
 
 -- name: memory_then
 -- A memory as it was after that commit, if it has changed since.
@@ -126,12 +131,12 @@ FROM versions v
 JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
 WHERE v.number = :version AND v.memory = :memory AND v.changed <= :commit;
 
--- name: memory_by_id
--- A memory that a scope may see: its own, or one that an ancestor shares.
+-- name: memories_by_id
+-- Those of these memories that a scope may see: its own, or what an ancestor shares.
 SELECT m.id, p.path, c.title, c.text, {state:m}
-FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
-WHERE m.id = :id
-  AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+FROM json_each(:ids) asked JOIN memories m ON m.id = asked.value
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)));
 
 -- name: memory_known_at
 SELECT m.id, p.path, c.title, c.text, {state:s}
@@ -259,10 +264,10 @@ WHERE m.status IN (SELECT value FROM json_each(:statuses))
 ORDER BY asked.key;
 
 -- name: usage_of
-SELECT u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
-FROM usage u JOIN memories m ON m.number = u.memory JOIN scopes p ON p.number = m.scope
-WHERE m.id = :id
-  AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
+SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
+FROM json_each(:ids) asked JOIN memories m ON m.id = asked.value
+JOIN usage u ON u.memory = m.number JOIN scopes p ON p.number = m.scope
+WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)));
 
 -- name: place
 -- Where a memory is kept, if the scope may see it.

@@ -45,6 +45,10 @@ WHERE number IN (SELECT scope FROM memories WHERE content IN (SELECT value FROM 
 -- name: erasures
 SELECT coalesce(sum(emptied), 0) FROM scopes;
 
+-- name: keep_others_out
+-- One writes at a time.
+SELECT 1;
+
 -- name: dismiss_encoders
 -- All but one.
 UPDATE encoders SET present = 0, name = ' ' || number || ' ' || name WHERE number <> :encoder AND name NOT LIKE ' %';

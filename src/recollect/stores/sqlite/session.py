@@ -17,11 +17,8 @@ class SqliteSession:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    def enter(self, scope: Scope) -> None:
+    def enter(self, scope: Scope, *, wide: bool = False) -> None:
         """All scopes are at hand."""
-
-    def widen(self) -> None:
-        """They always are."""
 
     def all(self, statement: str, /, **given: object) -> list[Row]:
         return all_rows(self._db, statement, **given)

@@ -1,25 +1,15 @@
 """The statements of the SQLite store, with what many of them have in common filled in once."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import apsw
 
 from recollect.evidence.asking import END
+from recollect.stores.relational.marks import always, filled
 from recollect.stores.relational.rows import STATE
 from recollect.stores.relational.session import Row
 from recollect.stores.statements import statements
-
-_COLUMNS = re.compile(r"\{state:(\w*)\}")
-
-
-def _columns(match: "re.Match[str]") -> str:
-    table = f"{match[1]}." if match[1] else ""
-    return ", ".join(f"{table}{name}" for name in STATE)
-
-
-_VALUES = ", ".join(f":{name}" for name in STATE)
 
 _INSIDE = (
     "SELECT number FROM scopes WHERE path = :path "
@@ -27,20 +17,15 @@ _INSIDE = (
 )
 """The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
 
-_FRAGMENTS = {"{values}": _VALUES, "{inside}": _INSIDE, "{end}": f"substr(c.text, -{END})"}
-
-
-def _filled(text: str) -> str:
-    text = _COLUMNS.sub(_columns, text)
-    for mark, fragment in _FRAGMENTS.items():
-        text = text.replace(mark, fragment)
-    return text
-
-
-SQL: Mapping[str, str] = {
-    name: _filled(text)
-    for name, text in statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql").items()
+_MARKS = {
+    "values": always(", ".join(f":{name}" for name in STATE)),
+    "inside": always(_INSIDE),
+    "end": always(f"substr(c.text, -{END})"),
 }
+
+SQL: Mapping[str, str] = filled(
+    statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql"), _MARKS
+)
 """Every statement by its name."""
 
 

@@ -14,7 +14,7 @@ from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.wording import printable
 from recollect.ports import Progress, Writing
-from recollect.stores.relational.archive import inventory, saved
+from recollect.stores.relational.archive import inventory, saved, until_read
 from recollect.stores.relational.counting import count
 from recollect.stores.relational.reading import RelationalReading
 from recollect.stores.relational.session import Session
@@ -66,7 +66,7 @@ class SqliteStore(RelationalReading):
         db = SqliteSession(opened.enter_context(self._readers.reading()))
         with ExitStack() as unless_given:
             unless_given.push(opened)
-            found = inventory(db, scope), _until_read(opened, saved(db, scope))
+            found = inventory(db, scope), until_read(opened, saved(db, scope))
             unless_given.pop_all()
         return found
 
@@ -98,9 +98,3 @@ class SqliteStore(RelationalReading):
             whatever_happens.callback(self._database.close)
             whatever_happens.callback(self._readers.close)
             self._writer.close()
-
-
-def _until_read(opened: ExitStack, items: Iterator[Item]) -> Iterator[Item]:
-    """The items; what they are read from is let go of at their end."""
-    with opened:
-        yield from items

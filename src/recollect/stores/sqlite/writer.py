@@ -14,9 +14,9 @@ import apsw
 from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.heirs import Lock, tell_children
 from recollect.model.limits import BUSY_TIMEOUT
+from recollect.stores.ending import before_the_end, wait_for_at_the_end
 from recollect.stores.sqlite.clerk import Clerk
 from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.ending import before_the_end, wait_for_at_the_end
 from recollect.stores.sqlite.waiting import Asked, Waiting
 
 T = TypeVar("T")

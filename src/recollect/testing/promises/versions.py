@@ -310,6 +310,7 @@ class Transactions:
         clock.move(DAY)
 
         def change(writing: Writing) -> tuple[object, ...]:
+            writing.get(SCOPE, MemoryId("b"))
             at, commit = writing.at, writing.commit
             kept = writing.put(a_note("b"), None)
             return at, commit, kept.recorded_at, kept.commit

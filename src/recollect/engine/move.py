@@ -1,0 +1,48 @@
+"""Move: all of a store goes to another one as it is, and is compared there piece by piece before that one is used."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import islice
+
+from recollect.engine.archive import item_line
+from recollect.errors import Conflict
+from recollect.model.archive import Inventory, Item
+from recollect.model.moving import Moved
+from recollect.ports import Progress, Receiving, Store
+
+BATCH = 200
+"""How many items go in one transaction: as much as is lost by a kill."""
+
+REMEDY = "see that nobody writes to the store that is moved, and move it again"
+
+
+def move(source: Store, receiving: Receiving, report: Progress) -> Moved:
+    """Move all that the source knows. What arrived is counted and compared before it becomes a store.
+
+    It may be stopped at any moment: the next run goes on from there, or begins anew if the source has changed since.
+    """
+    inventory, items = source.export(None)
+    total = inventory.memories + inventory.contexts
+    resumed = done = receiving.begin(inventory)
+    left = islice(items, resumed, None)
+    while batch := list(islice(left, BATCH)):
+        receiving.take(batch)
+        done += len(batch)
+        report(done, total)
+
+    expected, found = _sum(*source.export(None)), _sum(*receiving.received())
+    if found != expected:
+        (memories, contexts, _), (memories_here, contexts_here, _) = expected, found
+        told = f"{memories} memories and {contexts} contexts were to come, {memories_here} and {contexts_here} are here"
+        raise Conflict(f"what arrived is not what is there: {told}; {REMEDY}")
+    receiving.finish()
+    *_, checksum = found
+    return Moved(memories=inventory.memories, contexts=inventory.contexts, resumed=resumed, checksum=checksum)
+
+
+def _sum(inventory: Inventory, items: Iterator[Item]) -> tuple[int, int, str]:
+    """How many memories and contexts there are, and the sum of all that is known of them."""
+    digest = sha256()
+    for item in items:
+        digest.update(item_line(item).encode())
+    return inventory.memories, inventory.contexts, digest.hexdigest()

@@ -1,0 +1,424 @@
+-- Every statement of the PostgreSQL store. Dates are microseconds since 1970, UTC.
+-- The root is given to each of them. One says it of every table it begins with and inside every query of its own, and
+-- joins by it, so that of each table one partition is read. It is NULL where all roots are meant: see {within:…}.
+
+-- name: last_commit
+(SELECT number, recorded_at FROM commits WHERE root = %(root)s ORDER BY number DESC LIMIT 1)
+UNION ALL SELECT 0, 0
+ORDER BY number DESC LIMIT 1;
+
+-- name: commit_known_at
+SELECT coalesce((
+    SELECT number FROM commits WHERE root = %(root)s AND recorded_at <= %(at)s ORDER BY number DESC LIMIT 1
+), 0);
+
+-- name: add_commit
+INSERT INTO commits (root, number, recorded_at, token) VALUES (%(root)s, %(commit)s, %(recorded_at)s, %(token)s);
+
+-- name: commit_with_token
+-- Whether a commit of the root came through whose answer did not.
+SELECT number FROM commits WHERE root = %(root)s AND token = %(wanted)s ORDER BY number DESC LIMIT 1;
+
+-- name: present_encoder
+SELECT number, name, dimensions FROM encoders WHERE present;
+
+-- name: lock_encoders
+-- Before a model is added: who comes second waits, and then sees what the first one added. Readers go on.
+LOCK TABLE encoders IN SHARE ROW EXCLUSIVE MODE;
+
+-- name: add_encoder
+INSERT INTO encoders (number, name, dimensions, present)
+SELECT coalesce(max(number), 0) + 1, %(name)s, %(dimensions)s, true FROM encoders
+ON CONFLICT (name, dimensions) DO UPDATE SET present = true;  -- re-embedding was begun before there was any memory
+
+-- name: add_scope
+-- One that is there is not written again: whoever writes into a scope asks for its number. The policies learn of one that
+-- is new.
+WITH here AS (
+    SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s
+), made AS (
+    INSERT INTO scopes (root, path) SELECT %(root)s, %(path)s WHERE NOT EXISTS (SELECT FROM here)
+    ON CONFLICT (root, path) DO UPDATE SET path = excluded.path RETURNING number
+), told AS (
+    SELECT made.number, set_config(
+        'recollect.numbers',
+        array_append(coalesce(nullif(current_setting('recollect.numbers', true), ''), '{}')::bigint[], made.number)::text,
+        true
+    ) FROM made
+)
+SELECT number FROM here UNION ALL SELECT number FROM told;
+
+-- name: scope_stamps
+SELECT path, number, changed, used, emptied FROM scopes
+WHERE root = %(root)s AND path = ANY (ARRAY(SELECT json_array_elements_text(%(paths)s::json)));
+
+-- name: scope_changed
+UPDATE scopes SET changed = %(commit)s WHERE root = %(root)s AND number = %(scope)s;
+
+-- name: scope_used
+UPDATE scopes SET used = %(commit)s WHERE root = %(root)s AND number = %(scope)s;
+
+-- name: scope_emptied
+UPDATE scopes SET changed = %(commit)s, emptied = emptied + 1 WHERE root = %(root)s AND number = %(scope)s;
+
+-- name: entries
+-- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
+-- Of the text it is only the end, which tells whether it asks.
+SELECT m.number, m.changed, m.id, m.kind,
+       CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE m.status END, m.shared, m.pinned,
+       m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
+       coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
+       n.more ->> 'session', n.more ->> 'speaker', {end}, c.entities, c.terms, {vector:c}
+FROM memories m
+JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+LEFT JOIN usage u ON (u.root, u.memory) = (m.root, m.number)
+CROSS JOIN LATERAL {noted:m}
+WHERE m.root = %(root)s AND m.scope = %(scope)s AND m.changed > %(after)s AND (m.shared OR %(unshared)s);
+
+-- name: entries_count
+SELECT count(*) FROM memories WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
+
+-- name: uses_since
+SELECT memory, served, helped, misled, last_served_at FROM usage
+WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
+
+-- name: entries_known_at
+-- The memories of a scope as they stood after a commit; their usage is read apart.
+SELECT m.number, s.changed, m.id, s.kind,
+       CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE s.status END, s.shared, s.pinned,
+       s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
+       n.more ->> 'session', n.more ->> 'speaker', {end}, c.entities, c.terms, {vector:c}
+FROM memories m
+CROSS JOIN LATERAL (
+    SELECT m.content, {state:m} WHERE m.changed <= %(commit)s
+    UNION ALL
+    SELECT o.content, {state:o} FROM versions o
+    WHERE o.root = %(root)s AND o.memory = m.number AND o.changed <= %(commit)s AND o.until > %(commit)s
+) s
+JOIN contents c ON (c.root, c.number) = (m.root, s.content)
+CROSS JOIN LATERAL {noted:s}
+WHERE m.root = %(root)s AND m.scope = %(scope)s AND (s.shared OR %(unshared)s);
+
+-- name: entries_as_of
+-- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
+-- Its number is below zero where others have their commit, of which a memory may have several versions. It has a status
+-- only if it was put away by then.
+SELECT v.memory, -v.number,
+       CASE WHEN v.status IN ('active', 'superseded') OR v.recorded_at > %(at)s THEN NULL ELSE v.status END, v.kind,
+       v.importance, v.confidence, v.salience, v.revisions,
+       v.created_at, v.updated_at, v.valid_from, v.valid_until, n.more ->> 'session', n.more ->> 'speaker',
+       {end}, c.entities, c.terms, {vector:c}
+FROM json_array_elements_text(%(memories)s::json) asked (number)
+CROSS JOIN LATERAL (
+    SELECT o.root, o.number, o.memory, o.content, {state:o} FROM versions o
+    WHERE o.root = %(root)s AND o.memory = asked.number::bigint AND o.changed <= %(commit)s
+      AND coalesce(o.updated_at, o.created_at) <= %(at)s AND (o.shared OR %(unshared)s)
+    ORDER BY o.number DESC LIMIT 1
+) v
+JOIN contents c ON c.root = %(root)s AND c.number = v.content
+CROSS JOIN LATERAL {noted:v};
+
+-- name: uses_known_at
+SELECT u.memory, u.use, count(*), max(u.at)
+FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
+WHERE m.root = %(root)s AND m.scope = %(scope)s AND u.changed <= %(commit)s
+GROUP BY u.memory, u.use;
+
+-- name: votes_known_at
+SELECT v.memory, v.context, v.by, v.use, v.at
+FROM votes v JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
+WHERE m.root = %(root)s AND m.scope = %(scope)s AND v.changed <= %(commit)s
+ORDER BY v.number;
+
+-- name: votes_on
+SELECT memory, context, by, use, at FROM votes WHERE root = %(root)s AND memory = %(memory)s ORDER BY number;
+
+-- name: memories_now
+-- Those of these memories that are still as they were in the commits given with them.
+SELECT m.number, m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
+    SELECT (asked.place ->> 0)::bigint FROM json_array_elements(%(places)s::json) asked (place)
+)) AND (m.number, m.changed) IN (
+    SELECT (asked.place ->> 0)::bigint, (asked.place ->> 1)::bigint FROM json_array_elements(%(places)s::json) asked (place)
+);
+
+-- name: memory_then
+-- A memory as it was after that commit, if it has changed since.
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (v.root, v.content)
+WHERE v.root = %(root)s AND v.memory = %(memory)s AND v.changed = %(changed)s
+ORDER BY v.number DESC LIMIT 1;
+
+-- name: memory_in_version
+-- A memory in a former version, if it is the one that was there after that commit.
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (v.root, v.content)
+WHERE v.root = %(root)s AND v.number = %(version)s AND v.memory = %(memory)s AND v.changed <= %(commit)s;
+
+-- name: memories_by_id
+-- Those of these memories that a scope may see: its own, or what an ancestor shares.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)))
+  AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
+
+-- name: memory_known_at
+SELECT m.id, p.path, c.title, c.text, {state:s}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+CROSS JOIN LATERAL (
+    SELECT m.content, {state:m} WHERE m.changed <= %(commit)s
+    UNION ALL
+    SELECT o.content, {state:o} FROM versions o
+    WHERE o.root = %(root)s AND o.memory = m.number AND o.changed <= %(commit)s AND o.until > %(commit)s
+) s
+JOIN contents c ON (c.root, c.number) = (m.root, s.content)
+WHERE m.root = %(root)s AND m.id = %(id)s
+  AND (p.path = %(path)s OR (s.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
+
+-- name: own_memory
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.id = %(id)s AND p.path = %(path)s;
+
+-- name: sayings
+-- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
+    SELECT number FROM memories WHERE root = %(root)s AND scope = {scope} AND hash = %(hash)s
+    UNION
+    SELECT number FROM memories
+    WHERE root = %(root)s AND scope = {scope} AND likeness = %(likeness)s AND likeness <> ''
+)) AND (%(topic_key)s::text IS NULL OR m.topic_key IS NULL OR m.topic_key = %(topic_key)s)
+ORDER BY m.status <> 'active', m.topic_key IS DISTINCT FROM %(topic_key)s, m.number LIMIT %(most)s;
+
+-- name: said_before
+-- The memories of a scope of which a former version says the same, and the last one something else.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
+    SELECT memory FROM versions WHERE root = %(root)s AND hash = %(hash)s AND scope = {scope}
+)) AND p.path = %(path)s AND m.hash <> %(hash)s
+ORDER BY m.number LIMIT %(most)s;
+
+-- name: about
+-- The memories of a scope and a subject that hold or held after a moment: the active ones first, each as they began.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.scope = {scope} AND m.subject = %(subject)s
+  AND m.status IN ('active', 'superseded') AND (m.valid_until IS NULL OR m.valid_until > %(after)s)
+ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT %(most)s;
+
+-- name: away_since
+-- When a memory came to stand as it does: after the last version that stood otherwise.
+SELECT coalesce((
+    SELECT s.recorded_at FROM versions s WHERE s.root = %(root)s AND s.memory = m.number AND s.number > coalesce((
+        SELECT max(o.number) FROM versions o WHERE o.root = %(root)s AND o.memory = m.number AND o.status <> m.status
+    ), 0) ORDER BY s.number LIMIT 1
+), m.recorded_at)
+FROM memories m WHERE m.root = %(root)s AND m.id = %(id)s;
+
+-- name: written_by
+-- The memories of a scope of which a commit wrote a version, whether it is the present one or a former.
+SELECT id FROM memories WHERE root = %(root)s AND scope = {scope} AND changed = %(commit)s
+UNION
+SELECT m.id FROM memories m JOIN versions v ON (v.root, v.memory) = (m.root, m.number)
+WHERE m.root = %(root)s AND m.scope = {scope} AND v.changed = %(commit)s
+ORDER BY id;
+
+-- name: memory_before
+-- A memory as it stood before a commit, with the direction it had; the present version comes after all former ones.
+SELECT m.id, p.path, c.title, c.text, {state:s}, {vector:c}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+CROSS JOIN LATERAL (
+    SELECT NULL::bigint AS place, m.content, {state:m} WHERE m.changed < %(commit)s
+    UNION ALL
+    SELECT o.number, o.content, {state:o} FROM versions o
+    WHERE o.root = %(root)s AND o.memory = m.number AND o.changed < %(commit)s
+) s
+JOIN contents c ON (c.root, c.number) = (m.root, s.content)
+WHERE m.root = %(root)s AND m.id = %(id)s AND p.path = %(path)s
+ORDER BY s.place DESC NULLS FIRST LIMIT 1;
+
+-- name: direction
+SELECT v.value FROM memories m JOIN vectors v ON (v.root, v.content, v.encoder) = (m.root, m.content, %(encoder)s)
+WHERE m.root = %(root)s AND m.id = %(id)s;
+
+-- name: echoed_at
+SELECT 1 FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
+WHERE m.root = %(root)s AND m.id = %(id)s AND u.use = 'echoed' AND u.at = %(at)s LIMIT 1;
+
+-- name: twin_id
+-- The scope is given as a query, so that the planner reckons with the usual one: of one it has not counted yet it thinks
+-- that going through all of it is as good as the index.
+SELECT id FROM memories
+WHERE root = %(root)s AND scope = (SELECT %(scope)s::bigint) AND hash = %(hash)s AND status = 'active'
+  AND topic_key IS NOT DISTINCT FROM %(topic_key)s;
+
+-- name: topic_id
+SELECT id FROM memories
+WHERE root = %(root)s AND scope = %(scope)s AND topic_key = %(topic_key)s AND status = 'active';
+
+-- name: topic
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.scope = {scope} AND m.topic_key = %(topic_key)s AND m.status = 'active'
+ORDER BY m.number LIMIT 1;
+
+-- name: history
+SELECT m.id, p.path, c.title, c.text, {state:v}
+FROM versions v
+JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (v.root, v.content)
+WHERE m.root = %(root)s AND m.id = %(id)s ORDER BY v.number;
+
+-- name: numbers_below
+SELECT number FROM memories
+WHERE root = %(root)s AND scope IN (
+    SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s
+    UNION ALL
+    SELECT number FROM scopes
+    WHERE root = %(root)s AND %(below)s AND path >= %(path)s || '/' AND path < %(path)s || '0'  -- "0" comes after "/"
+) AND status IN (SELECT json_array_elements_text(%(statuses)s::json))
+ORDER BY id;
+
+-- name: memories_numbered
+-- These memories in this order, as far as they are there and still of these statuses.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM (SELECT ARRAY(SELECT json_array_elements_text(%(numbers)s::json)::bigint) AS numbers) asked
+JOIN memories m ON m.root = %(root)s AND m.number = ANY (asked.numbers)
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.status IN (SELECT json_array_elements_text(%(statuses)s::json))
+ORDER BY array_position(asked.numbers, m.number);
+
+-- name: usage_of
+SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
+FROM memories m
+JOIN usage u ON (u.root, u.memory) = (m.root, m.number) JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+WHERE m.root = %(root)s AND m.id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)))
+  AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
+
+-- name: place
+-- Where a memory is kept, if the scope may see it.
+SELECT m.number, m.scope
+FROM memories m JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+WHERE m.root = %(root)s AND m.id = %(id)s
+  AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
+
+-- name: present_state
+SELECT number, scope, content FROM memories WHERE root = %(root)s AND id = %(id)s;
+
+-- name: present_content
+SELECT c.title, c.text FROM contents c WHERE c.root = %(root)s AND c.number = %(content)s;
+
+-- name: add_content
+INSERT INTO contents (root, scope, title, text, hash, terms, analyser, entities, naming)
+VALUES (
+    %(root)s, %(scope)s, %(title)s, %(text)s, %(hash)s, %(terms)s, %(analyser)s, %(entities)s, %(naming)s
+)
+RETURNING number;
+
+-- name: add_vector
+INSERT INTO vectors (root, content, encoder, scope, value)
+SELECT root, number, %(encoder)s, scope, %(value)s FROM contents WHERE root = %(root)s AND number = %(content)s
+ON CONFLICT (root, content, encoder) DO UPDATE SET value = excluded.value;
+
+-- name: add_memory
+-- None if the id is taken, also by a memory that cannot be seen from here.
+INSERT INTO memories (root, id, scope, content, {state:})
+VALUES (%(root)s, %(id)s, %(scope)s, %(content)s, {values})
+ON CONFLICT (root, id) DO NOTHING
+RETURNING number;
+
+-- name: keep_version
+INSERT INTO versions (root, memory, scope, until, content, {state:})
+SELECT root, number, scope, %(until)s, content, {state:} FROM memories WHERE root = %(root)s AND number = %(memory)s;
+
+-- name: change_memory
+UPDATE memories SET (content, {state:}) = (%(content)s, {values}) WHERE root = %(root)s AND number = %(memory)s;
+
+-- name: add_use
+INSERT INTO uses (root, memory, scope, use, at, context, changed)
+SELECT root, number, scope, %(use)s, %(at)s, %(context)s, %(commit)s FROM memories
+WHERE root = %(root)s AND number = %(memory)s;
+
+-- name: count_served
+INSERT INTO usage (root, memory, scope, served, last_served_at, changed)
+VALUES (%(root)s, %(memory)s, %(scope)s, 1, %(at)s, %(commit)s)
+ON CONFLICT (root, memory) DO UPDATE
+SET served = usage.served + 1, last_served_at = greatest(usage.last_served_at, excluded.last_served_at),
+    changed = excluded.changed;
+
+-- name: count_echoed
+INSERT INTO usage (root, memory, scope, echoed, last_echoed_at, changed)
+VALUES (%(root)s, %(memory)s, %(scope)s, 1, %(at)s, %(commit)s)
+ON CONFLICT (root, memory) DO UPDATE
+SET echoed = usage.echoed + 1, last_echoed_at = greatest(usage.last_echoed_at, excluded.last_echoed_at),
+    changed = excluded.changed;
+
+-- name: count_votes
+INSERT INTO usage (root, memory, scope, helped, misled, changed)
+VALUES (%(root)s, %(memory)s, %(scope)s, %(helped)s, %(misled)s, %(commit)s)
+ON CONFLICT (root, memory) DO UPDATE
+SET helped = excluded.helped, misled = excluded.misled, changed = excluded.changed;
+
+-- name: add_vote
+INSERT INTO votes (root, memory, scope, context, by, use, at, changed)
+SELECT root, number, scope, %(context)s, %(by)s, %(use)s, %(at)s, %(commit)s FROM memories
+WHERE root = %(root)s AND number = %(memory)s;
+
+-- name: add_context
+INSERT INTO contexts (root, id, scope, made_at, trace, changed)
+VALUES (%(root)s, %(id)s, %(scope)s, %(made_at)s, %(trace)s, %(commit)s);
+
+-- name: context
+SELECT c.trace FROM contexts c JOIN scopes p ON (p.root, p.number) = (c.root, c.scope)
+WHERE c.root = %(root)s AND c.id = %(id)s AND p.path = %(path)s;
+
+-- name: key
+SELECT k.body, m.id, k.verdict, k.at
+FROM keys k
+JOIN scopes p ON (p.root, p.number) = (k.root, k.scope) JOIN memories m ON (m.root, m.number) = (k.root, k.memory)
+WHERE k.root = %(root)s AND p.path = %(path)s AND k.key = %(key)s;
+
+-- name: add_key
+INSERT INTO keys (root, scope, key, body, memory, verdict, at)
+VALUES (
+    %(root)s, %(scope)s, %(key)s, %(body)s,
+    (SELECT number FROM memories WHERE root = %(root)s AND id = %(id)s), %(verdict)s, %(at)s
+)
+ON CONFLICT (root, scope, key) DO UPDATE
+SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
+
+-- name: drop_old_keys
+DELETE FROM keys WHERE root = %(root)s AND scope = %(scope)s AND at < %(before)s;
+
+-- name: drop_memory
+DELETE FROM memories WHERE root = %(root)s AND number = %(memory)s;
+
+-- name: drop_content
+DELETE FROM contents WHERE root = %(root)s AND number = %(content)s;
+
+-- name: drop_vectors
+DELETE FROM vectors WHERE root = %(root)s AND content = %(content)s;
+
+-- name: contexts_naming
+-- The id is quoted and escaped as the traces have it.
+SELECT id, trace FROM contexts WHERE root = %(root)s AND strpos(trace, %(id)s) > 0;
+
+-- name: change_context
+UPDATE contexts SET trace = %(trace)s WHERE root = %(root)s AND id = %(id)s;

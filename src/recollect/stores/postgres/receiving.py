@@ -1,0 +1,105 @@
+"""Receiving: another store comes here as it is, in parts; nobody uses the database before all of it is there."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from typing import TypeVar
+
+from recollect.errors import Conflict
+from recollect.model.archive import Inventory, Item
+from recollect.model.limits import BUSY_TIMEOUT
+from recollect.stores.postgres.connection import Database
+from recollect.stores.postgres.reach import Reach
+from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.translation import translated
+from recollect.stores.relational import rows
+from recollect.stores.relational.archive import Loading, inventory, saved, until_read
+from recollect.stores.relational.counting import present_model
+
+T = TypeVar("T")
+
+
+class PostgresReceiving:
+    """What has come and how much of it is written in the same transaction, so that an interrupted move can go on."""
+
+    def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT) -> None:
+        self._database = Database(target, patience=timeout, whole=False)
+        self._taken = 0
+
+    def begin(self, inventory: Inventory) -> int:
+        expected = _told(inventory)
+
+        def change(db: PostgresSession) -> int:
+            found = db.one("moving")
+            if found is None:
+                if db.one("any_root") is not None:
+                    told = "has memories already; name an empty one, or import an export of the store"
+                    raise Conflict(f"{self._database.name} {told}")
+            elif found[0] == expected:
+                return int(found[1])
+            else:
+                db.run("empty")  # the store that was to come has changed since
+            db.run("begin_moving", inventory=expected)
+            if inventory.encoder is not None:
+                db.run("add_encoder", name=inventory.encoder.name, dimensions=inventory.encoder.dimensions)
+            return 0
+
+        self._taken = self._changed(change)
+        return self._taken
+
+    def take(self, items: Sequence[Item]) -> None:
+        before, after = self._taken, self._taken + len(items)
+
+        def change(db: PostgresSession) -> None:
+            (taken,) = db.the("moving")[1:]
+            if taken == after:  # it came through, though the answer did not
+                return
+            if taken != before:
+                raise Conflict(f"{self._database.name}: somebody else moves a store there; wait until that is done")
+
+            def as_there(commit: int, recorded_at: datetime) -> tuple[int, int]:
+                recorded = rows.micros(recorded_at)
+                db.run("load_commit", commit=commit, recorded_at=recorded)
+                return commit, recorded
+
+            Loading(db, as_there, encoder=present_model(db)[0]).load(items)
+            db.run("moved", taken=after)
+
+        self._changed(change)
+        self._taken = after
+
+    def received(self) -> tuple[Inventory, Iterator[Item]]:
+        opened = ExitStack()
+        with ExitStack() as unless_given:
+            unless_given.push(opened)
+            opened.enter_context(translated(self._database.name))
+            db = PostgresSession(opened.enter_context(self._database.reading(Reach().whole)), Reach())
+            found = inventory(db, None), until_read(opened, saved(db, None))
+            unless_given.pop_all()
+        return found
+
+    def finish(self) -> None:
+        self._changed(lambda db: db.run("end_moving"))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _changed(self, change: Callable[[PostgresSession], T]) -> T:
+        """What comes of a change to all roots, which may be made more than once."""
+
+        def once() -> T:
+            with self._database.writing() as db:
+                session = PostgresSession(db)
+                session.go(Reach())
+                session.run("lock_moving")
+                return change(session)
+
+        return self._database.until_done(once)
+
+
+def _told(inventory: Inventory) -> str:
+    """What is to come, in words that are the same as long as the other store has not changed."""
+    encoder = None if inventory.encoder is None else [inventory.encoder.name, inventory.encoder.dimensions]
+    until = None if inventory.until is None else inventory.until.isoformat()
+    return json.dumps([encoder, inventory.memories, inventory.contexts, until])

@@ -1,0 +1,60 @@
+"""The statements of the PostgreSQL store, with what many of them have in common filled in once."""
+
+from collections.abc import Mapping
+from typing import LiteralString, cast
+
+from recollect.evidence.asking import END
+from recollect.stores.relational.marks import always, filled
+from recollect.stores.relational.rows import STATE
+from recollect.stores.statements import statements
+
+
+def _within(table: str) -> str:
+    """Of the root, or of whichever if it is NULL; the planner knows the value, and reads one partition if it can."""
+    return f"(%(root)s::text IS NULL OR {table}.root = %(root)s)"
+
+
+def _noted(table: str) -> str:
+    """What a state has beside its columns, parsed once for all that is asked of it, which OFFSET 0 sees to."""
+    return f"(SELECT {table}.more::jsonb AS more OFFSET 0) n"
+
+
+def _vector(contents: str) -> str:
+    """The direction of a content, if it has one; looked up, since the planner learns late how many a model has."""
+    return (
+        f"(SELECT w.value FROM vectors w WHERE {_within('w')}"  # noqa: S608 — of names that are ours
+        f" AND (w.root, w.content, w.encoder) = ({contents}.root, {contents}.number, %(encoder)s))"
+    )
+
+
+_INSIDE = (
+    "SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s) AND s.path = %(path)s "
+    "UNION ALL SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s)"
+    " AND s.path >= %(first)s AND s.path < %(beyond)s"
+)
+"""The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
+
+_ANCESTORS = (
+    "ARRAY(SELECT s.number FROM scopes s WHERE s.root = %(root)s"
+    " AND s.path = ANY (ARRAY(SELECT json_array_elements_text(%(ancestors)s::json))))"
+)
+
+_MARKS = {
+    "values": always(", ".join(f"%({name})s" for name in STATE)),
+    "inside": always(_INSIDE),
+    "end": always(f"right(c.text, {END})"),
+    "within": _within,
+    "noted": _noted,
+    "vector": _vector,
+    "scope": always("(SELECT s.number FROM scopes s WHERE s.root = %(root)s AND s.path = %(path)s)"),
+    "ancestors": always(_ANCESTORS),
+    "memories": always("ARRAY(SELECT json_array_elements_text(%(memories)s::json)::bigint)"),
+}
+
+SQL = cast(
+    "Mapping[str, LiteralString]",
+    filled(
+        statements("recollect.stores.postgres", "queries.sql", "upkeep.sql", "reembedding.sql", "moving.sql"), _MARKS
+    ),
+)
+"""Every statement by its name; none has anything in it but what the files have."""

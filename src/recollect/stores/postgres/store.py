@@ -1,0 +1,108 @@
+"""The PostgreSQL store: reads through shelves, writes in the database, and keeps the contract of every store."""
+
+from collections.abc import Callable, Iterator, Set
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+from recollect.model.archive import Inventory, Item
+from recollect.model.erasure import Search
+from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
+from recollect.model.scope import Scope
+from recollect.model.stats import Stats
+from recollect.model.wording import printable
+from recollect.ports import Writing
+from recollect.stores.postgres.connection import Database
+from recollect.stores.postgres.putoff import PutOff
+from recollect.stores.postgres.reach import Reach
+from recollect.stores.postgres.renumbering import numbers, renumbered
+from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.translation import translated
+from recollect.stores.postgres.writer import Writer
+from recollect.stores.relational.archive import inventory, saved, until_read
+from recollect.stores.relational.counting import count
+from recollect.stores.relational.reading import RelationalReading
+from recollect.stores.relational.session import Session
+
+T = TypeVar("T")
+
+UNSEARCHED = (
+    "PostgreSQL keeps what was removed in its files until they are written anew: run VACUUM FULL on the tables of the "
+    "schema recollect, and look after its write-ahead log, replicas and backups"
+)
+
+
+class PostgresStore(RelationalReading):
+    """Keeps memories in a PostgreSQL database, for any number of processes on any number of machines."""
+
+    def __init__(
+        self,
+        target: str,
+        clock: Callable[[], datetime],
+        *,
+        timeout: float = BUSY_TIMEOUT,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        super().__init__(cache_bytes)
+        self._database = Database(target, patience=timeout)
+        self._writer = Writer(self._database, clock)
+        self._put_off = PutOff(self._database.name)
+
+    def __str__(self) -> str:
+        return printable(self._database.name)
+
+    @property
+    def read_only(self) -> bool:
+        return self._database.read_only
+
+    def stats(self, scope: Scope | None, *, below: bool) -> Stats:
+        def look(db: Session) -> Stats:
+            (size,) = db.the("bytes")
+            return count(db, scope, below=below, schema=self._database.schema, size=size)
+
+        return self._read(scope, look, below=below)
+
+    def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
+        opened = ExitStack()
+        with ExitStack() as unless_given:
+            unless_given.push(opened)
+            opened.enter_context(translated(self._database.name))
+            db = opened.enter_context(self._session(Reach.of(scope, wide=True)))
+            new = numbers(db.each("all_commits")) if scope is None else None
+            items = saved(db, scope) if new is None else renumbered(saved(db, scope), new)
+            found = inventory(db, scope), until_read(opened, items)
+            unless_given.pop_all()
+        return found
+
+    def scrub(self, pieces: Set[bytes]) -> Search:
+        self._library.forget()
+        return Search(unfinished=UNSEARCHED if pieces else None)
+
+    def write(self, change: Callable[[Writing], T]) -> T:
+        return self._writer.write(change)
+
+    def later(self, change: Callable[[Writing], object]) -> None:
+        self._database.refuse_if_read_only()
+        self._put_off.add(lambda: self._writer.write(change))
+
+    def flush(self) -> None:
+        self._put_off.flush()
+
+    def close(self) -> None:
+        with ExitStack() as whatever_happens:
+            whatever_happens.callback(self._database.close)
+            self._put_off.close()
+
+    def _read(self, scope: Scope | None, look: Callable[[Session], T], *, below: bool = False) -> T:
+        reach = Reach.of(scope, wide=below)
+
+        def once() -> T:
+            with self._session(reach) as db:
+                return look(db)
+
+        return self._database.until_done(once)
+
+    @contextmanager
+    def _session(self, reach: Reach) -> Iterator[PostgresSession]:
+        with self._database.reading(reach.whole) as db:
+            yield PostgresSession(db, reach)

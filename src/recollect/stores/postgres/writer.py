@@ -1,0 +1,85 @@
+"""Writer: changes made each in a transaction of its own, once, whatever becomes of the connection."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+from uuid import UUID
+
+import psycopg
+
+from recollect.errors import InvalidInput
+from recollect.ports import Writing
+from recollect.stores.postgres.connection import Connection, Database
+from recollect.stores.postgres.reach import Reach
+from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.translation import is_lost
+from recollect.stores.relational.writing import RelationalWriting
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unheard(Generic[T]):
+    """A commit whose answer never came: in some of which roots it has which token, and what it would give."""
+
+    roots: frozenset[str]
+    token: UUID
+    result: T
+
+
+class Writer:
+    """Writes for all threads of this process. Those who write to the same root wait for each other in the database."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self._within = threading.local()
+
+    def write(self, change: Callable[[Writing], T]) -> T:
+        """What `change` returns, once all that it wrote is kept; if it raises, nothing of it is.
+
+        If the server goes away, it is made again with what is there then. If it went away while the end of the
+        transaction was on its way, the next transaction first looks whether that came through. It has to wait for it:
+        a server that still works on the former one holds the turn of its root.
+        """
+        if getattr(self._within, "a_change", False):
+            raise InvalidInput("a change cannot wait for another one; write both in one change, or use `later`")
+        self._database.refuse_if_read_only()
+        unheard: list[_Unheard[T]] = []
+        self._within.a_change = True
+        try:
+            return self._database.until_done(lambda: self._once(change, unheard))
+        finally:
+            self._within.a_change = False
+
+    def _once(self, change: Callable[[Writing], T], unheard: list[_Unheard[T]]) -> T:
+        ended: _Unheard[T] | None = None
+        try:
+            with self._database.writing() as db:
+                for one in unheard:
+                    if _came_through(db, one.roots, one.token):
+                        return one.result
+                session = PostgresSession(db)
+                result = change(RelationalWriting(session, self._clock()))
+                if session.taken:
+                    ended = _Unheard(session.taken, session.token, result)
+        except psycopg.Error as error:
+            if ended is not None and is_lost(error):
+                unheard.append(ended)
+            raise
+        return result
+
+
+def _came_through(db: Connection, roots: frozenset[str], token: UUID) -> bool:
+    """Whether a commit is known by the token in any of the roots, once whoever has the turn there has ended.
+
+    Where the change only read, there is none.
+    """
+    session = PostgresSession(db)
+    for root in sorted(roots):
+        session.go(Reach(root))
+        if session.one("commit_with_token", wanted=token) is not None:
+            return True
+    return False

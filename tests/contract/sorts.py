@@ -1,0 +1,52 @@
+"""Sorts of store that are tried against the plain dictionary, each with the histories it can live and how many."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+
+from hypothesis import settings
+
+from recollect.ports import Store
+from recollect.stores.dictionary import DictionaryStore
+from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.keeping import Clock
+from tests.contract.histories import ONE_ROOT, TWO_ROOTS, Land
+from tests.postgres import Server
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort:
+    """A sort of store. What takes longer is tried with one in `share` of the examples, and with fewer memories."""
+
+    new: Callable[[Clock], AbstractContextManager[Store]]
+    land: Land
+    share: int
+    many: int
+
+    @property
+    def looking(self) -> settings:
+        """How hard Hypothesis looks."""
+        return settings(max_examples=max(settings().max_examples // self.share, 1))
+
+    @contextmanager
+    def both(self, clock: Clock) -> Iterator[tuple[Store, Store]]:
+        """A plain store and one of this sort, both new, and by the same clock."""
+        with self.new(clock) as tried:
+            yield DictionaryStore(clock), tried
+
+
+def sqlite() -> Sort:
+    """Stores in memory."""
+    return Sort(new=lambda clock: closing(SqliteStore(":memory:", clock)), land=TWO_ROOTS, share=1, many=20_000)
+
+
+def postgres(server: Server, template: str) -> Sort:
+    """Stores on a server, which counts commits within each root as the dictionary does over all: there is only one."""
+
+    @contextmanager
+    def new(clock: Clock) -> Iterator[Store]:
+        with server.database(like=template) as name, closing(PostgresStore(server.url(name), clock)) as store:
+            yield store
+
+    return Sort(new=new, land=ONE_ROOT, share=4, many=2_000)

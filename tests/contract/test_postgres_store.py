@@ -1,0 +1,109 @@
+"""The PostgreSQL store keeps the contract, whoever writes to the database meanwhile."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from recollect.errors import StoreError
+from recollect.model.memory import MemoryId
+from recollect.model.usage import Use
+from recollect.ports import Store
+from recollect.stores.postgres.store import PostgresStore
+from recollect.testing import NOW
+from recollect.testing.builders import SCOPE
+from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
+from recollect.testing.store_contract import StoreContract
+from tests.contract.other_process import OtherProcess, OtherStore
+
+
+class TestPostgres(StoreContract):
+    ELSEWHERE = 1_000  # each is some calls to the server
+
+    @pytest.fixture
+    def store(self, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+        store = PostgresStore(postgres_store_url, clock)
+        yield store
+        store.close()
+
+
+class TestWithHardlyAnyCache(StoreContract):
+    """Shelves are let go of as soon as there is another."""
+
+    ELSEWHERE = 1_000
+
+    @pytest.fixture
+    def store(self, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+        store = PostgresStore(postgres_store_url, clock, cache_bytes=1)
+        yield store
+        store.close()
+
+
+class TestWrittenThroughAnotherStore(TestPostgres):
+    """Two stores on one database: what one writes, the other reads."""
+
+    @pytest.fixture
+    def writer(self, store: Store, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+        writer = PostgresStore(postgres_store_url, clock)
+        yield writer
+        writer.close()
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    process = OtherProcess()
+    yield process
+    process.end()
+
+
+class TestWrittenByAnotherProcess(TestPostgres):
+    """What another process writes, this one reads."""
+
+    @pytest.fixture
+    def writer(
+        self, store: Store, clock: Clock, postgres_store_url: str, other_process: OtherProcess
+    ) -> Iterator[OtherStore]:
+        writer = other_process.open(postgres_store_url, clock)
+        yield writer
+        writer.close()
+
+
+def test_a_store_that_is_opened_again_finds_what_it_found(postgres_url: str) -> None:
+    clock = Clock()
+    first = PostgresStore(postgres_url, clock)
+    put(first, a_note("a", importance=0.5), a_note("b", shared=True))
+    clock.move(timedelta(days=1))
+    put(first, a_note("a", text="changed"))
+    first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
+    first.later(lambda writing: writing.trace(a_trace("context", "a")))
+    probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
+    before = [candidates(first.gather(probe)) for probe in probes]
+    history = first.history(SCOPE, MemoryId("a"))
+    first.close()
+
+    again = PostgresStore(postgres_url, clock)
+    assert [candidates(again.gather(probe)) for probe in probes] == before
+    assert again.history(SCOPE, MemoryId("a")) == history
+    assert again.context(SCOPE, "context") == a_trace("context", "a")
+    assert again.encoder() == ENCODER
+    again.close()
+
+
+def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(postgres_store_url: str) -> None:
+    store = PostgresStore(postgres_store_url, Clock())
+    for number in range(10):
+        store.later(lambda writing, number=number: writing.put(a_note(f"{number}"), None))  # type: ignore[misc]
+    store.close()
+    again = PostgresStore(postgres_store_url, Clock())
+    assert seen(again, SCOPE) == [f"{number}" for number in range(10)]
+    again.close()
+
+
+def test_a_closed_store_is_refused(postgres_store_url: str) -> None:
+    store = PostgresStore(postgres_store_url, Clock())
+    put(store, a_note("a"))
+    found = store.gather(a_probe())
+    store.close()
+    for use in (store.encoder, lambda: put(store, a_note("b")), lambda: found.memories([0])):
+        with pytest.raises(StoreError, match="closed"):
+            use()
