@@ -135,7 +135,7 @@ def test_an_empty_file_stays_empty(shell: Shell) -> None:
     [
         ("", "a store has no name"),
         ("nowhere/agent.db", "there is no folder"),
-        ("postgresql://host/db", "is no file"),
+        ("mysql://host/db", "is no store"),
         ("a\0b", "is no path"),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(shell: Shell) -> N
 
 
 def test_a_target_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    Shell(tmp_path)("--db", "postgresql://nowhere", "list", *ANA, code=2)
+    Shell(tmp_path)("--db", "mysql://nowhere", "list", *ANA, code=2)
     outcome = Shell(tmp_path / "no" / "folder" / "a.db")("remember", "x", *ANA, code=1)
     assert "Traceback" not in outcome.stderr
     assert "--db is empty" in Shell(tmp_path)("--db", "", "list", *ANA, code=2).stderr

@@ -540,9 +540,9 @@ def test_a_throw_away_store_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_is_no_file() -> None:
-    with pytest.raises(recollect.InvalidInput, match="is no file"):
-        recollect.open("postgresql://localhost/memory")
+def test_an_address_of_anything_else_is_no_store() -> None:
+    with pytest.raises(recollect.InvalidInput, match="is no store"):
+        recollect.open("mysql://localhost/memory")
 
 
 def test_nothing_is_found_in_an_empty_store_and_a_scope_nobody_wrote_to(memory: recollect.Engine) -> None:

@@ -329,7 +329,7 @@ def test_a_memory_that_was_replaced_counts_in_tuning_as_it_does_in_an_evaluation
         (["--folds", "1"], "--folds"),
         (["--k", "0"], "--k"),
         (["--store", ""], "--store is empty; name a folder, as --store judged"),
-        (["--store", "postgresql://host/db"], "'postgresql://host/db' is no file"),
+        (["--store", "postgresql://host/db"], "--store is for a folder here, not for a database; name one"),
     ],
 )
 def test_what_cannot_be_is_refused(shell: Shell, folder: Path, arguments: list[str], complaint: str) -> None:

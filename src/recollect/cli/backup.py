@@ -32,6 +32,7 @@ def backup(place: Place, file: Path, force: bool, as_json: bool) -> None:
     \b
     recollect backup agent-backup.db && recollect verify agent-backup.db
     """
+    wiring.refuse_address(place.target)
     if not limits.can_be_kept(str(file)):
         raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
     with place.there() as engine, whole(file, store=place.target, force=force) as path, bar("copying") as show:

@@ -113,11 +113,11 @@ CLOSING = (
 def demo(place: Place, ctx: click.Context) -> None:
     """Tell a story in one minute: remember, recall, explain. It needs nothing and leaves nothing.
 
-    With --db before the command the story is kept in that file, which must be a new one.
+    With --db before the command the story is kept in that file or database, which must be a new one.
     """
     target = place.target if place.asked_for else IN_MEMORY
     if target != IN_MEMORY and place.exists:
-        raise InvalidInput(f"{target!r} is there already; the demo wants a new file, or none")
+        raise InvalidInput(f"{place.shown!r} is there already; the demo wants a new file or database, or none")
     output.stage(ctx)
     output.lines(OPENING)
     with wiring.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
@@ -128,7 +128,7 @@ def demo(place: Place, ctx: click.Context) -> None:
                 output.lines([f"{output.paint(Look.FAINT, '$')} {output.paint(Look.TYPED, typed)}"])
                 with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
                     _run(typed, ctx)
-    kept = [] if target == IN_MEMORY else [f"The story is kept in {target}; name it with --db to go on with it."]
+    kept = [] if target == IN_MEMORY else [f"The story is kept in {place.shown}; name it with --db to go on with it."]
     output.lines(["", *kept, *(line.format(recollect=_called()) for line in CLOSING)])
 
 

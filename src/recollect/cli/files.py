@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recollect.errors import Conflict, InvalidInput, RecollectError
 from recollect.files import COMPANIONS, beside, give_name, unfinished, unmerged
+from recollect.wiring import is_database
 
 
 @contextmanager
@@ -18,12 +19,13 @@ def whole(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
     """
     try:
         target = Path(os.path.realpath(named))
-        _refuse(named, target, None if store is None else Path(store), force=force)
+        kept = None if store is None or is_database(store) else Path(store)
+        _refuse(named, target, kept, force=force)
         with unfinished(target.parent) as folder:
             made = folder / target.name
             yield made
             if store is not None:
-                made.chmod(_mode(Path(store)))
+                made.chmod(_mode(kept))
             _give_name(made, target, force=force)
     except OSError as error:
         remedy = "check its folder and the room in it"
@@ -51,9 +53,9 @@ def _is_there(target: Path) -> Conflict:
     return Conflict(f"{str(target)!r} is there already; name another file, or replace it with --force")
 
 
-def _mode(store: Path) -> int:
-    """Who may read the store may read what was written from it, and nobody else."""
-    return store.stat().st_mode & 0o666 if store.exists() else 0o600
+def _mode(store: Path | None) -> int:
+    """Who may read the store may read what was written from it, and nobody else; of a database, that is the user."""
+    return store.stat().st_mode & 0o666 if store is not None and store.exists() else 0o600
 
 
 def _give_name(made: Path, target: Path, *, force: bool) -> None:

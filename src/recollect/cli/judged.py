@@ -21,6 +21,8 @@ def store(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
     def named(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         if value is not None and not value:
             raise InvalidInput(f"--store is empty; name a {metavar.lower()}, as --store {example}")
+        if value is not None and wiring.is_database(value):
+            raise InvalidInput(f"--store is for a {metavar.lower()} here, not for a database; name one, as {example}")
         if value is not None:
             wiring.refuse_address(value)
         return value

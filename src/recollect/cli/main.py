@@ -162,7 +162,7 @@ def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> li
     show_default=True,
     envvar="RECOLLECT_DB",
     show_envvar=True,
-    help="The store: a file, or :memory: for a throw-away.",
+    help="The store: a file, postgresql://… for a database, or :memory: for a throw-away.",
 )
 @click.option(
     "--config",

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import click
 
 from recollect import config, wiring
+from recollect.diagnosis import catalogue
 from recollect.engine.engine import Engine
 from recollect.errors import EmbedderMismatch, InvalidInput, NotFound
 from recollect.model.encoder import Encoder
@@ -15,6 +17,9 @@ from recollect.model.limits import IN_MEMORY
 
 DEFAULT = "recollect.db"
 Open = Callable[[str], AbstractContextManager[Engine]]
+
+SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+"""What an address may say behind its question mark and nobody else is to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Place:
         """The engine of a store that exists; a command that only looks makes none."""
         if not self.exists:
             raise NotFound(
-                f"there is no store {self.target!r}; `recollect remember` makes one, "
+                f"there is no store {self.shown!r}; `recollect remember` makes one, "
                 "or name yours with --db before the command"
             )
         return self.made()
@@ -52,14 +57,43 @@ class Place:
             raise EmbedderMismatch(f"{error}; {origin} names one here: {remedy}") from error
 
     @property
+    def is_database(self) -> bool:
+        """Whether it is an address of PostgreSQL, rather than a file."""
+        return wiring.is_database(self.target)
+
+    @property
+    def shown(self) -> str:
+        """What is told and typed for the store: an address without what is secret in it."""
+        return without_secrets(self.target) if self.is_database else self.target
+
+    @property
     def exists(self) -> bool:
         """Whether there is anything to open; what cannot be looked at is left for opening to complain about."""
+        if self.is_database:
+            return self._is_in_database()
         if self.target == IN_MEMORY or "://" in self.target:
             return True
         try:
             return Path(self.target).exists()
         except OSError:
             return True
+
+    def _is_in_database(self) -> bool:
+        try:
+            return catalogue.has_store(self.target)
+        except ImportError:
+            return True
+
+
+def without_secrets(address: str) -> str:
+    """The address as it may be read by others, and typed by whoever has the password elsewhere."""
+    scheme, slashes, rest = address.partition("://")
+    who, at, place = rest.partition("@")
+    if at and "/" not in who:  # as PostgreSQL reads it: behind a slash, an @ is one like any other
+        rest = f"{who.partition(':')[0]}@{place}"
+    place, mark, options = rest.partition("?")
+    kept = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRETS]
+    return f"{scheme}{slashes}{place}{mark if kept else ''}{'&'.join(kept)}"
 
 
 place = click.make_pass_decorator(Place)

@@ -58,5 +58,5 @@ def way_back(run: int | None, scope: Scope) -> str:
 def typed(*words: str) -> str:
     """A command as it is typed in the same shell: on the same store."""
     place = click.get_current_context().find_object(Place)
-    before = ["--db", place.target] if place is not None and place.asked_for else []
+    before = ["--db", place.shown] if place is not None and place.asked_for else []
     return printable(shlex.join(["recollect", *before, *words]))

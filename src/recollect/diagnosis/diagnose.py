@@ -8,18 +8,21 @@ from typing import Any
 
 from recollect import config
 from recollect.config import Settings
-from recollect.diagnosis import installation
+from recollect.diagnosis import database, installation
 from recollect.errors import RecollectError
 from recollect.model.diagnosis import Check, ok, problem, told
+from recollect.wiring import is_database
 
 
 def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> list[Check]:
     """What was seen of the installation, and of the store and its folder.
 
-    No store is made, opened for writing or changed, and nothing is asked over a network.
+    No store is made, opened for writing or changed, and nothing is asked over a network, but for a database.
     """
     chosen, configured = _settings(settings)
     checks = [installation.recollect(), installation.python(sys.version_info[:3]), configured]
+    if is_database(target):
+        return [*checks, *_embedders(chosen), *database.checks(os.fspath(target), chosen)]
     try:
         from recollect.diagnosis import place
     except ImportError as error:
@@ -27,11 +30,13 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
     return [
         *checks,
         place.sqlite(),
-        *installation.embedders(),
-        installation.embedding(chosen),
-        installation.cache(),
+        *_embedders(chosen),
         *place.checks(os.fspath(target), chosen),
     ]
+
+
+def _embedders(settings: Settings) -> list[Check]:
+    return [*installation.embedders(), installation.embedding(settings), installation.cache()]
 
 
 def _settings(given: Settings | Mapping[str, Any] | None) -> tuple[Settings, Check]:

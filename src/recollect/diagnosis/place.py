@@ -1,4 +1,4 @@
-"""The place: SQLite, the store, the model it needs, and the folder it lies in."""
+"""The place: SQLite, a store in a file, and the folder it lies in."""
 
 import shutil
 import tempfile
@@ -10,17 +10,16 @@ from pathlib import Path
 import apsw
 
 from recollect.config import Settings
-from recollect.diagnosis.installation import BEHIND_AN_ADDRESS, megabytes
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.diagnosis.installation import megabytes
+from recollect.diagnosis.models import model, unfinished
+from recollect.errors import RecollectError
 from recollect.model.diagnosis import Check, Finding, ok, problem, told, warning
-from recollect.model.encoder import Encoder
 from recollect.model.limits import IN_MEMORY
-from recollect.providers import choose
 from recollect.stores.sqlite.connection import usable
 from recollect.stores.sqlite.descriptors import files_of, size
 from recollect.stores.sqlite.stats import Glance, glance
 from recollect.stores.sqlite.turn import NoTurn, Turn, turn
-from recollect.wiring import named_embedder, refuse_address
+from recollect.wiring import refuse_address
 
 OLDEST_SQLITE = (3, 51, 3)
 """The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""
@@ -79,7 +78,7 @@ def _store(path: Path, settings: Settings) -> Iterator[Check]:
     yield _file(path, seen)
     if seen.encoder is not None:
         yield model(seen.encoder, settings)
-    yield from unfinished(seen)
+    yield from unfinished(seen.begun, seen.dismissed)
 
 
 def _file(path: Path, seen: Glance) -> Check:
@@ -93,42 +92,6 @@ def _file(path: Path, seen: Glance) -> Check:
         return ok("store", f"{path} is empty, the first memory makes it a store")
     older = f", brought up to {seen.latest} when it is next opened" if seen.schema < seen.latest else ""
     return ok("store", f"{path}, {megabytes(size(path))}, schema {seen.schema}{older}")
-
-
-def model(encoder: Encoder, settings: Settings) -> Check:
-    """Whether the model that the store's vectors come from can be used."""
-    name, seen = "model", f"the vectors are of {encoder}"
-    if settings.embedder is not None:
-        try:
-            found = named_embedder(settings.embedder, settings)
-        except RecollectError as error:
-            return told(name, error)
-        if found.name != encoder.name:
-            remedy = "name that model in RECOLLECT_EMBEDDER, or run `recollect admin re-embed --embedder NAME`"
-            return problem(name, f"{seen}, and the settings name {found.name}", remedy)
-        return ok(name, f"{seen}, as the settings say")
-    try:
-        choose.for_model(encoder.name)
-    except NotFound:
-        remedy = "open the store with the embedder that made them, or run `recollect admin re-embed --embedder NAME`"
-        return warning(name, f"{seen}, which is none of recollect's own", remedy)
-    except InvalidInput:
-        remedy = f"set RECOLLECT_EMBEDDER to https://host/v1#{encoder.name.removeprefix(BEHIND_AN_ADDRESS)}"
-        return warning(name, f"{seen}, which is behind an address", remedy)
-    except RecollectError as error:
-        return told(name, error)
-    return ok(name, f"{seen}, which is installed")
-
-
-def unfinished(seen: Glance) -> Iterator[Check]:
-    """Whether the store is on its way to another model."""
-    command = "run `recollect admin re-embed --embedder NAME`"
-    for encoder in seen.begun:
-        remedy = f"{command} with that embedder to go on, or with the present one to call it off"
-        yield warning("re-embedding", f"begun with {encoder}, and not finished", remedy)
-    if seen.dismissed:
-        remedy = f"{command} with the present embedder"
-        yield warning("re-embedding", "vectors of a former model are still to be removed", remedy)
 
 
 def _folder(path: Path) -> Check:
