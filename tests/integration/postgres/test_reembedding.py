@@ -1,0 +1,90 @@
+"""Going over to another model in PostgreSQL: nothing is missed, whoever writes meanwhile, in whichever root."""
+
+import threading
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+import recollect
+from recollect.model.reembedding import Stage
+from recollect.ports import Writing
+from recollect.providers.hashing import Hashing
+from recollect.stores.postgres.store import PostgresStore
+from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, put
+from recollect.wiring import re_embed
+from tests.postgres import admin_url
+
+NEW = Hashing(dimensions=64)
+WAITING = (
+    "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation"
+    " WHERE c.relname = 'encoders' AND l.mode = 'AccessExclusiveLock' AND NOT l.granted"
+)
+
+
+@pytest.fixture
+def store(postgres_store_url: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(postgres_store_url, Clock())
+    yield store
+    store.close()
+
+
+def test_every_content_of_every_root_gets_a_vector_and_the_former_ones_go(
+    store: PostgresStore, postgres_store_url: str
+) -> None:
+    notes = [a_note(f"{root}-{n}", scope=recollect.Scope.parse(f"{root}/ana")) for root in "abc" for n in range(5)]
+    put(store, *notes)
+    put(store, notes[0].changed(text="it says something else now"))
+    stages: list[Stage] = []
+    done = re_embed(postgres_store_url, embedder=NEW, progress=lambda progress: stages.append(progress.stage))
+    assert (done.former, done.embedded, done.removed) == (ENCODER, 16, 16)
+    assert set(stages) == set(Stage)
+    with recollect.open(postgres_store_url, embedder=NEW) as engine:
+        assert engine.stats().unembedded == 0
+        assert [one.id for one in engine.search("it says something else", scope="a/ana")][:1] == ["a-0"]
+    with pytest.raises(recollect.EmbedderMismatch):
+        put(store, a_note("late"))
+    assert re_embed(postgres_store_url, embedder=NEW).embedded == 0
+
+
+def test_who_is_writing_with_the_former_model_is_waited_for_and_what_it_wrote_is_embedded(
+    store: PostgresStore, postgres_store_url: str
+) -> None:
+    put(store, a_note("a"), a_note("b"))
+    written, go_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly(writing: Writing) -> None:
+        writing.adopt(ENCODER)
+        writing.put(a_note("late", text="written meanwhile"), a_direction("written meanwhile"))
+        written.set()
+        go_on.wait(60)
+
+    def until_it_is_waited_for() -> None:
+        with psycopg.connect(admin_url(postgres_store_url), autocommit=True) as db:
+            while not over.wait(0.02):
+                row = db.execute(WAITING).fetchone()
+                if row is not None and row[0]:
+                    break
+        go_on.set()
+
+    writer = threading.Thread(target=lambda: store.write(slowly))
+    watcher = threading.Thread(target=until_it_is_waited_for)
+    writer.start()
+    assert written.wait(60)
+    watcher.start()
+    embedded = re_embed(postgres_store_url, embedder=NEW).embedded
+    over.set()
+    for thread in (watcher, writer):
+        thread.join()
+    with recollect.open(postgres_store_url, embedder=NEW) as engine:
+        stats = engine.stats()
+    assert (embedded, stats.memories, stats.unembedded) == (3, 3, 0)
+
+
+def test_a_database_without_a_store_is_not_made_one(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute("CREATE EXTENSION vector")
+    with pytest.raises(recollect.NotFound, match="there is no store"):
+        re_embed(postgres_url, embedder=NEW)
+    with psycopg.connect(postgres_url) as db:
+        assert db.execute("SELECT to_regnamespace('recollect')").fetchone() == (None,)
