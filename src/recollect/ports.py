@@ -112,15 +112,15 @@ class Writing(Protocol):
         """
         ...
 
-    def standing_since(self, id: MemoryId) -> datetime | None:
+    def standing_since(self, memory: Memory) -> datetime | None:
         """When the memory came to have the status it has, by the store's own clock."""
         ...
 
-    def direction(self, id: MemoryId) -> "Vector | None":
+    def direction(self, memory: Memory) -> "Vector | None":
         """The direction of what the memory says now."""
         ...
 
-    def echoed(self, id: MemoryId, at: datetime) -> bool:
+    def echoed(self, memory: Memory, at: datetime) -> bool:
         """Whether an echo of the memory is known of just that moment."""
         ...
 
@@ -316,9 +316,9 @@ class Receiving(Protocol):
     What was taken stays if it is interrupted. It is apart from `Store` because a store that is not whole is not open.
     """
 
-    def begin(self, inventory: Inventory) -> int:
-        """Be ready for what the inventory says; gives how many of its items are here already. A store that has
-        anything else is refused; what came of an inventory that is no longer true is let go of first.
+    def begin(self, source: str, inventory: Inventory) -> int:
+        """Be ready for what the inventory of the source says; gives how many of its items are here already. A store
+        that has anything else is refused; what came of an inventory that is no longer true is let go of first.
         """
         ...
 
@@ -328,6 +328,10 @@ class Receiving(Protocol):
 
     def received(self) -> tuple[Inventory, Iterator[Item]]:
         """All that is here, as `Store.export` gives it. Read it to the end, or close it."""
+        ...
+
+    def reject(self) -> None:
+        """What came is not what was to come: the next time it begins anew."""
         ...
 
     def finish(self) -> None:

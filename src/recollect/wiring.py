@@ -1,5 +1,6 @@
 """open(): a target and settings become an engine; the only place that chooses adapters."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -196,7 +197,7 @@ def migrate_store(
         closing(SqliteStore(path, _now, timeout=chosen.busy_timeout)) as store,
         closing(PostgresReceiving(target, timeout=chosen.busy_timeout)) as receiving,
     ):
-        return move(store, receiving, told)
+        return move(store, str(Path(path).resolve()), receiving, told)
 
 
 def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:
@@ -250,6 +251,8 @@ def refuse_address(target: str | PathLike[str]) -> None:
     """Where a file is asked for, an address is none."""
     if is_database(target):
         raise InvalidInput("this is for stores in files; a database of PostgreSQL has tools of its own, as pg_dump")
+    if re.match(r"(?i)postgres\w*:?/{1,2}[^/]*@", str(target)):  # which is not shown: it may have a password
+        raise InvalidInput("an address of PostgreSQL is postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     if "://" in str(target):
         from recollect.providers.endpoint import public
 

@@ -202,7 +202,7 @@ def failing(postgres_server: Server, database: str) -> Iterator[tuple[str, int]]
     yield f"postgresql://recollect:{SECRET}@127.0.0.1:{port}/{database}", 1  # another password than it has
     yield f"postgresql://nobody:{SECRET}@127.0.0.1:{port}/{database}", 1
     yield f"postgresql://recollect:{SECRET}@nowhere.invalid/{database}", 1
-    yield f"postgresql://recollect:{SECRET}@127.0.0.1:1/{database}", 1
+    yield f"postgresql://recollect:{SECRET}@127.0.0.1:1/{database}", 4  # it may be up in a moment
     yield f"postgresql://recollect:{SECRET}@/nothing?host={postgres_server.folder}&port={port}", 1
     yield f"postgresql://recollect:{SECRET}@/{database}?host={postgres_server.folder}&port={port}", 1  # no pgvector
     yield f"postgresql://recollect@/{database}?host={postgres_server.folder}&port={port}&password={SECRET}", 1
@@ -226,6 +226,21 @@ def test_whatever_fails_is_told_in_a_line_with_a_remedy_and_without_the_password
         shown = f"{said} {doctor} {''.join(traceback.format_exception(raised.value))} {caplog.text}"
         assert SECRET not in shown
     assert schemas(untrusting_postgres_url) == 0
+
+
+@pytest.mark.parametrize("command", ["verify", "rank", "import", "--config"])
+@pytest.mark.parametrize("mangled", ["postgresql:/keeper:{}@host/x", "postgresql//k:{}@host/x", "postgres:/k:{}@x"])
+def test_an_address_that_is_given_for_a_file_shows_no_password(command: str, mangled: str, tmp_path: Path) -> None:
+    arguments = [command, mangled.format(SECRET), *(["list", *ANA] if command == "--config" else [])]
+    outcome = CliRunner().invoke(cli, ["--db", str(tmp_path / "agent.db"), *arguments])
+    assert outcome.exit_code != 0
+    assert SECRET not in outcome.output
+    assert "…@" in outcome.output
+
+
+def test_verify_of_an_address_is_refused_as_one() -> None:
+    outcome = CliRunner().invoke(cli, ["verify", f"postgresql://keeper:{SECRET}@host/x"])
+    assert (outcome.exit_code, "pg_dump" in outcome.output, SECRET in outcome.output) == (2, True, False)
 
 
 def test_a_role_without_rights_is_told_who_can_grant_them(postgres_server: Server, postgres_store_url: str) -> None:

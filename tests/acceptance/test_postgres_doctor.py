@@ -141,7 +141,7 @@ def test_what_can_only_be_read_is_read_with_a_warning(guest: str) -> None:
     assert checks["rights"]["seen"] == f"{role} may read all tables"
     assert "window seats" in typed(guest, "recall", "which seat?", *ANA).stdout
     refused = typed(guest, "remember", "Ana lives in Rome", *ANA, code=1).stderr
-    assert "can only be read; write to its primary server" in refused
+    assert "can only be read by this role, or follows another server; write as a role that may" in refused
 
 
 @pytest.mark.parametrize("table", ["memories", "vectors_3"])
@@ -176,7 +176,7 @@ def test_a_re_embedding_that_was_not_finished_is_noticed_until_it_is(filled: str
 
 
 def test_a_store_that_is_still_on_its_way_here_is_a_problem(postgres_store_url: str) -> None:
-    statement(postgres_store_url, "INSERT INTO recollect.moving (inventory, taken) VALUES ('', 0)")
+    statement(postgres_store_url, "INSERT INTO recollect.moving (source, inventory, taken) VALUES ('', '', 0)")
     store = told(postgres_store_url, code=1)["store"]
     assert "is not whole yet" in store["seen"]
     assert store["remedy"] == "run the same `recollect admin migrate-store` again"

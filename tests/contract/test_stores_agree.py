@@ -161,7 +161,7 @@ def looked_up(store: Store, said: Sequence[Memory]) -> object:
 
     def of(memory: Memory, writing: Writing) -> list[object]:
         about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
-        return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory.id)]
+        return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory)]
 
     return store.write(lambda writing: [of(memory, writing) for memory in said])
 

@@ -43,18 +43,19 @@ def backup(place: Place, file: Path, force: bool, as_json: bool) -> None:
 
 
 @click.command(short_help="Restore a backup to one side, and check all of it.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=click.Path(), required=False)
 @options.as_json
 @click.pass_context
 @place
-def verify(place: Place, ctx: click.Context, file: Path | None, as_json: bool) -> None:
+def verify(place: Place, ctx: click.Context, file: str | None, as_json: bool) -> None:
     """Restore the backup FILE, or the store that --db names, in a temporary place, check every row of it, and recall.
 
     Neither FILE nor the store is changed. The exit code is 1 if there is any problem, and each is told.
     """
-    checked = Path(place.target) if file is None else file
+    named = place.target if file is None else file
+    checked = Path(named)
     with bar("checking") as show:
-        report = wiring.verify(place.target if file is None else file, progress=show)
+        report = wiring.verify(named, progress=show)
     if not report.ok and _is_export(checked):
         raise InvalidInput(
             f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it, "

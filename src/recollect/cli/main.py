@@ -2,6 +2,7 @@
 
 import errno
 import io
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -116,8 +117,13 @@ class Commands(click.Group):
                 ) from error
             raise
         except RecollectError as error:
-            click.echo(f"Error: {printable(str(self._as_typed(ctx, error)))}", err=True)
+            click.echo(f"Error: {printable(_without_password(str(self._as_typed(ctx, error))))}", err=True)
             ctx.exit(exit_code(error))
+        except click.ClickException as error:
+            told = _without_password(error.format_message())
+            if told == error.format_message():
+                raise
+            raise click.UsageError(told, getattr(error, "ctx", None)) from None
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
                 raise
@@ -140,6 +146,14 @@ class Commands(click.Group):
                 room = formatter.width - widest - 6
                 rows = [(f"{command.name:<{widest}}", command.get_short_help_str(room)) for command in commands]
                 formatter.write_dl(rows)
+
+
+_PASSWORD = re.compile(r"(postgres\w*:?/{1,2}[^\s'\"@:/]*):[^\s'\"]*@")
+
+
+def _without_password(told: str) -> str:
+    """What is told, without the password of an address, also where that was given for something else."""
+    return _PASSWORD.sub(r"\1:…@", told)
 
 
 def _a_file(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:

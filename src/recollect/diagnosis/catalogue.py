@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import StoreError
 from recollect.model.encoder import Encoder
 
 if TYPE_CHECKING:
@@ -183,21 +182,14 @@ def _kept(db: "psycopg.Connection[Any]") -> Kept | None:
 @contextmanager
 def _asked(address: str) -> Iterator[tuple[str, "psycopg.Connection[Any]"]]:
     """What messages call the database, and a transaction in which nothing of it can be changed."""
-    import psycopg
-
     from recollect.stores.postgres.address import name_of
-    from recollect.stores.postgres.connection import CONNECTING
+    from recollect.stores.postgres.connecting import connected
     from recollect.stores.postgres.translation import translated
 
     name = name_of(address)
-    try:
-        db = psycopg.connect(address, prepare_threshold=None, connect_timeout=CONNECTING)
-    except psycopg.OperationalError as error:
-        said = " ".join(str(error).split())
-        remedy = "check host, port, role, password and database, and that the server is up"
-        raise StoreError(f"{name} cannot be reached ({said}); {remedy}") from error
-    db.read_only = True
-    with translated(name), db:
+    with translated(name), connected(address, name) as db:
+        db.autocommit = False
+        db.read_only = True
         yield name, db
 
 

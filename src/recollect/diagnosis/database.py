@@ -71,7 +71,7 @@ def of_catalogue(seen: Catalogue, settings: Settings) -> Iterator[Check]:
 
 def version(server: Server) -> Check:
     """Whether the server is new enough."""
-    from recollect.stores.postgres.connection import OLDEST_SERVER
+    from recollect.stores.postgres.extension import OLDEST_SERVER
 
     seen = f"PostgreSQL {server.version}"
     if server.major < OLDEST_SERVER:
@@ -88,17 +88,17 @@ def encoding(server: Server) -> Check:
 
 def vector(found: Vector, role: Role) -> Check:
     """Whether the database has pgvector, or the role may create it there."""
-    from recollect.stores.postgres.connection import OLDEST_VECTOR
+    from recollect.stores.postgres.extension import OLDEST_VECTOR, numbers
 
-    name, wanted = "pgvector", ".".join(map(str, OLDEST_VECTOR))
+    name, wanted = "pgvector", OLDEST_VECTOR
     newer = f"install pgvector {wanted} or newer on the server"
     if found.version is not None:
-        if _numbers(found.version) >= OLDEST_VECTOR:
+        if numbers(found.version) >= numbers(OLDEST_VECTOR):
             return ok(name, found.version)
         return problem(name, f"{found.version} is too old", f"{newer}, and run ALTER EXTENSION vector UPDATE")
     if found.available is None:
         return problem(name, "the server has none", newer)
-    if _numbers(found.available) < OLDEST_VECTOR:
+    if numbers(found.available) < numbers(OLDEST_VECTOR):
         return problem(name, f"the {found.available} of the server is too old", newer)
     if role.superuser or (found.trusted and role.may_create):
         return ok(name, f"the database gets {found.available} when the store is made")
@@ -190,7 +190,3 @@ def _granted(kept: Kept, role: Role) -> str:
 def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

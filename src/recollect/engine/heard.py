@@ -66,8 +66,8 @@ def _sayings(writing: Writing, draft: Draft, memory: Memory) -> list[_Known]:
     return [
         _Known(
             one,
-            one.valid_until if one.status is Status.SUPERSEDED else writing.standing_since(one.id),
-            made is one or (draft.at is not None and writing.echoed(one.id, draft.at)),
+            one.valid_until if one.status is Status.SUPERSEDED else writing.standing_since(one),
+            made is one or (draft.at is not None and writing.echoed(one, draft.at)),
         )
         for one in found.values()
     ]

@@ -80,7 +80,7 @@ def _merge(world: World, scope: Scope, ids: Sequence[str], wording: Wording, id:
         if refused is not None:
             return Receipt(None, refused, None)
         _refuse_second(writing, state, world.policy)
-        direction = vector if same is None else writing.direction(same.id)
+        direction = vector if same is None else writing.direction(same)
         for one in sources:
             writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
         kept = writing.put(state, direction)

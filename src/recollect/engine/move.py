@@ -13,17 +13,17 @@ from recollect.ports import Progress, Receiving, Store
 BATCH = 200
 """How many items go in one transaction: as much as is lost by a kill."""
 
-REMEDY = "see that nobody writes to the store that is moved, and move it again"
+REMEDY = "see that nobody writes to the store that is moved, and run it again, which begins anew"
 
 
-def move(source: Store, receiving: Receiving, report: Progress) -> Moved:
-    """Move all that the source knows. What arrived is counted and compared before it becomes a store.
+def move(source: Store, name: str, receiving: Receiving, report: Progress) -> Moved:
+    """Move all that the source of that name knows. What arrived is counted and compared before it becomes a store.
 
     It may be stopped at any moment: the next run goes on from there, or begins anew if the source has changed since.
     """
     inventory, items = source.export(None)
     total = inventory.memories + inventory.contexts
-    resumed = done = receiving.begin(inventory)
+    resumed = done = receiving.begin(name, inventory)
     left = islice(items, resumed, None)
     while batch := list(islice(left, BATCH)):
         receiving.take(batch)
@@ -32,6 +32,7 @@ def move(source: Store, receiving: Receiving, report: Progress) -> Moved:
 
     expected, found = _sum(*source.export(None)), _sum(*receiving.received())
     if found != expected:
+        receiving.reject()
         (memories, contexts, _), (memories_here, contexts_here, _) = expected, found
         told = f"{memories} memories and {contexts} contexts were to come, {memories_here} and {contexts_here} are here"
         raise Conflict(f"what arrived is not what is there: {told}; {REMEDY}")

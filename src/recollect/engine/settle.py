@@ -161,7 +161,7 @@ def _saying_the_same(
         one
         for one in others
         if (memory.subject is not None and one.subject == memory.subject)
-        or _similarity(writing.direction(one.id), proposal.vector) > threshold
+        or _similarity(writing.direction(one), proposal.vector) > threshold
     ]
 
 
@@ -211,7 +211,7 @@ def _away_since(writing: Writing, memory: Memory) -> datetime:
     """When it was put away: what was superseded held until then."""
     if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
         return memory.valid_until
-    return writing.standing_since(memory.id) or observed(memory)
+    return writing.standing_since(memory) or observed(memory)
 
 
 def _carried_out(
@@ -276,7 +276,7 @@ def _admitted(writing: Writing, proposal: Proposal, memory: Memory) -> Receipt:
 def _echoed(writing: Writing, twin: Memory, draft: Draft, memory: Memory, reason: str) -> Receipt:
     """An echo counts once: what is told again of the same moment is the same saying, not one more."""
     at = memory.created_at
-    if draft.at is not None and (at in (twin.created_at, twin.observed_at) or writing.echoed(twin.id, at)):
+    if draft.at is not None and (at in (twin.created_at, twin.observed_at) or writing.echoed(twin, at)):
         return Receipt(twin.id, Unchanged(), twin)
     writing.record(memory.scope, [twin.id], Use.ECHOED, at, None)
     return Receipt(twin.id, Reinforced(twin.id, reason), twin)

@@ -70,7 +70,7 @@ def _former(writing: Writing, scope: Scope, id: MemoryId, run: int) -> _State:
     if found is None:
         return _State(present.changed(status=Status.FORGOTTEN, remark=UNDONE), None, present)
     memory, vector = found
-    kept = memory.reads_like(present) and _same(vector, writing.direction(id))
+    kept = memory.reads_like(present) and _same(vector, writing.direction(present))
     return _State(memory, None if kept else vector, present)
 
 

@@ -99,17 +99,17 @@ class DictionaryWriting:
         """The memories of a scope as they stand, in the order in which they came."""
         return [versions[-1].memory for versions in self._state.versions.values() if versions[-1].memory.scope == scope]
 
-    def standing_since(self, id: MemoryId) -> datetime | None:
-        versions = [one.memory for one in self._state.versions.get(id, ())]
+    def standing_since(self, memory: Memory) -> datetime | None:
+        versions = [one.memory for one in self._state.versions.get(memory.id, ())]
         same = list(takewhile(lambda one: one.status is versions[-1].status, reversed(versions)))
         return same[-1].recorded_at if same else None
 
-    def direction(self, id: MemoryId) -> Vector | None:
-        found = self._state.known(id, self.commit)
+    def direction(self, memory: Memory) -> Vector | None:
+        found = self._state.known(memory.id, self.commit)
         return None if found is None else found.vector
 
-    def echoed(self, id: MemoryId, at: datetime) -> bool:
-        return any(one.memory == id and one.use is Use.ECHOED and one.at == at for one in self._state.happened)
+    def echoed(self, memory: Memory, at: datetime) -> bool:
+        return any(one.memory == memory.id and one.use is Use.ECHOED and one.at == at for one in self._state.happened)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._state.topic(scope, topic_key)

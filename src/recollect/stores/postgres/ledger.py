@@ -11,6 +11,10 @@ from recollect.stores.migrate import Migration
 SCHEMA = "recollect"
 """The schema that all our tables are in."""
 
+PATH = sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA))
+"""Where names are looked up until the transaction ends. The schema of pgvector is not there: whoever may make functions
+in it could put theirs in the place of those that our statements use."""
+
 _LOCK = 0x7265636F6C6C6563
 """What starters of one database wait for each other by, until the end of a transaction."""
 
@@ -24,7 +28,8 @@ class Ledger:
     def __init__(self, db: "psycopg.Connection[Any]", name: str, vectors: str) -> None:
         self.name = name
         self._db = db
-        self._path = sql.SQL("SET LOCAL search_path = {}, {}").format(sql.Identifier(SCHEMA), sql.Identifier(vectors))
+        self._db.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # who has waited must see what others did
+        self._vectors = sql.Identifier(vectors).as_string(db)
 
     def version(self) -> int:
         with self._db.transaction():
@@ -55,10 +60,10 @@ class Ledger:
     def _apply(self, step: Migration) -> None:
         if step.number == 1:
             self._db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
-        self._db.execute(self._path)
+        self._db.execute(PATH)
         if step.number == 1:
             self._db.execute("CREATE TABLE migrated (number integer PRIMARY KEY)")
-        self._db.execute(step.script.encode())
+        self._db.execute(step.script.replace("{vectors}", self._vectors).encode())
         self._db.execute("INSERT INTO migrated (number) VALUES (%s)", [step.number])
 
 

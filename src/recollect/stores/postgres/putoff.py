@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from weakref import WeakMethod, finalize
 
-from recollect.errors import StoreError
+from recollect.errors import StoreBusy, StoreError
 from recollect.heirs import tell_children
 from recollect.stores.ending import before_the_end, wait_for_at_the_end
 
@@ -29,11 +29,6 @@ class _Line:
         self.busy = False
         self.closed = False
 
-    def add(self, act: Act) -> None:
-        with self.changed:
-            self.waiting.append(act)
-            self.changed.notify_all()
-
     def close(self) -> None:
         with self.changed:
             self.closed = True
@@ -42,7 +37,7 @@ class _Line:
     def is_idle(self) -> bool:
         return not self.waiting and not self.busy
 
-    def serve(self, failed: "WeakMethod[Callable[[BaseException], None]]", name: str) -> None:
+    def serve(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
         """Do one after another, until nothing is left and nothing will come."""
         while True:
             with self.changed:
@@ -57,8 +52,17 @@ class _Line:
             except Exception as error:
                 _LOG.exception("change_put_off_failed", extra={"store": name})
                 if (tell := failed()) is not None:
-                    tell(error)
+                    tell(error, 1 + self._given_up(error))
             del act
+
+    def _given_up(self, error: Exception) -> int:
+        """How many are not even tried: whoever closes a store whose server is away does not wait for each of them."""
+        with self.changed:
+            if not (self.closed and isinstance(error, StoreBusy)):
+                return 0
+            left = len(self.waiting)
+            self.waiting.clear()
+            return left
 
 
 class PutOff:
@@ -68,7 +72,8 @@ class PutOff:
         self._name = name
         self._farewell: finalize[[_Line, threading.Thread], PutOff] | None = None
         self._thread: threading.Thread | None = None
-        self._failures: list[BaseException] = []
+        self._first: Exception | None = None
+        self._failures = 0
         self.after_fork()
         tell_children(self)
 
@@ -77,18 +82,22 @@ class PutOff:
         with self._line.changed:
             self._start()
             if threading.current_thread() is not self._thread:
-                self._line.changed.wait_for(lambda: len(self._line.waiting) < MOST)
-        self._line.add(act)
+                self._line.changed.wait_for(lambda: len(self._line.waiting) < MOST or self._line.closed)
+            self._refuse_closed()
+            self._line.waiting.append(act)
+            self._line.changed.notify_all()
 
     def flush(self) -> None:
         """Returns when all of it has been done; raises if any of it failed."""
         if threading.current_thread() is not self._thread:
             with self._line.changed:
                 self._line.changed.wait_for(self._line.is_idle)
-        failures, self._failures = self._failures, []
-        if failures:
-            told = f"{len(failures)} of the changes put off failed, the first with: {failures[0]}"
-            raise StoreError(f"{self._name}: {told}") from failures[0]
+        first, self._first = self._first, None
+        count, self._failures = self._failures, 0
+        if first is not None:
+            error = StoreBusy if isinstance(first, StoreBusy) else StoreError
+            told = f"{count} of the changes put off failed, the first with: {first}"
+            raise error(f"{self._name}: {told}") from first
 
     def close(self) -> None:
         """Do what is left, and end."""
@@ -102,7 +111,9 @@ class PutOff:
         if self._thread is None or not self._thread.is_alive():
             return None
         promise: Future[None] = Future()
-        self._line.add(lambda: promise.set_result(None))
+        with self._line.changed:
+            self._line.waiting.append(lambda: promise.set_result(None))
+            self._line.changed.notify_all()
         return promise
 
     def give_up(self) -> None:
@@ -116,11 +127,14 @@ class PutOff:
             self._farewell.detach()
         self._line = _Line()
         self._thread = None
-        self._failures = []
+        self._first, self._failures = None, 0
 
-    def _start(self) -> None:
+    def _refuse_closed(self) -> None:
         if self._line.closed:
             raise StoreError(f"{self._name} is closed; open the store again")
+
+    def _start(self) -> None:
+        self._refuse_closed()
         if self._thread is not None:
             return
         serve = self._line.serve
@@ -132,8 +146,9 @@ class PutOff:
         self._farewell.atexit = False
         before_the_end(self)
 
-    def _failed(self, error: BaseException) -> None:
-        self._failures.append(error)
+    def _failed(self, error: Exception, times: int) -> None:
+        self._first = self._first or error
+        self._failures += times
 
 
 def _dismiss(line: _Line, thread: threading.Thread) -> None:

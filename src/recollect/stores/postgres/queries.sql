@@ -13,7 +13,9 @@ SELECT coalesce((
 ), 0);
 
 -- name: add_commit
-INSERT INTO commits (root, number, recorded_at, token) VALUES (%(root)s, %(commit)s, %(recorded_at)s, %(token)s);
+-- None while a store is being moved here.
+INSERT INTO commits (root, number, recorded_at, token)
+SELECT %(root)s, %(commit)s, %(recorded_at)s, %(token)s WHERE NOT EXISTS (SELECT FROM moving);
 
 -- name: commit_with_token
 -- Whether a commit of the root came through whose answer did not.
@@ -262,8 +264,8 @@ SELECT 1 FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
 WHERE m.root = %(root)s AND m.id = %(id)s AND u.use = 'echoed' AND u.at = %(at)s LIMIT 1;
 
 -- name: twin_id
--- The scope is given as a query, so that the planner reckons with the usual one: of one it has not counted yet it thinks
--- that going through all of it is as good as the index.
+-- The scope is given as a query, so that the planner reckons with the usual one: of one it has not counted yet it
+-- thinks that going through all of it is as good as the index.
 SELECT id FROM memories
 WHERE root = %(root)s AND scope = (SELECT %(scope)s::bigint) AND hash = %(hash)s AND status = 'active'
   AND topic_key IS NOT DISTINCT FROM %(topic_key)s;

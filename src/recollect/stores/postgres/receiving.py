@@ -6,18 +6,23 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import TypeVar
 
-from recollect.errors import Conflict
+from recollect.errors import Conflict, show
 from recollect.model.archive import Inventory, Item
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
 from recollect.stores.postgres.translation import translated
+from recollect.stores.refusals import refuse_other_model
 from recollect.stores.relational import rows
 from recollect.stores.relational.archive import Loading, inventory, saved, until_read
 from recollect.stores.relational.counting import present_model
 
 T = TypeVar("T")
+
+
+class _Unlike(Exception):
+    """What comes does not go with what is here."""
 
 
 class PostgresReceiving:
@@ -27,7 +32,7 @@ class PostgresReceiving:
         self._database = Database(target, patience=timeout, whole=False)
         self._taken = 0
 
-    def begin(self, inventory: Inventory) -> int:
+    def begin(self, source: str, inventory: Inventory) -> int:
         expected = _told(inventory)
 
         def change(db: PostgresSession) -> int:
@@ -36,12 +41,17 @@ class PostgresReceiving:
                 if db.one("any_root") is not None:
                     told = "has memories already; name an empty one, or import an export of the store"
                     raise Conflict(f"{self._database.name} {told}")
-            elif found[0] == expected:
-                return int(found[1])
+            elif found[0] != source:
+                told = f"{show(found[0])} is being moved there; finish that first, or name another database"
+                raise Conflict(f"{self._database.name}: {told}")
+            elif found[1] == expected:
+                return int(found[2])
             else:
                 db.run("empty")  # the store that was to come has changed since
-            db.run("begin_moving", inventory=expected)
-            if inventory.encoder is not None:
+            db.run("begin_moving", source=source, inventory=expected)
+            _, present = present_model(db)
+            refuse_other_model(present, inventory.encoder)
+            if present is None and inventory.encoder is not None:
                 db.run("add_encoder", name=inventory.encoder.name, dimensions=inventory.encoder.dimensions)
             return 0
 
@@ -52,7 +62,7 @@ class PostgresReceiving:
         before, after = self._taken, self._taken + len(items)
 
         def change(db: PostgresSession) -> None:
-            (taken,) = db.the("moving")[1:]
+            *_, taken = db.the("moving")
             if taken == after:  # it came through, though the answer did not
                 return
             if taken != before:
@@ -63,10 +73,18 @@ class PostgresReceiving:
                 db.run("load_commit", commit=commit, recorded_at=recorded)
                 return commit, recorded
 
-            Loading(db, as_there, encoder=present_model(db)[0]).load(items)
+            try:
+                Loading(db, as_there, encoder=present_model(db)[0]).load(items)
+            except Conflict as error:
+                raise _Unlike from error
             db.run("moved", taken=after)
 
-        self._changed(change)
+        try:
+            self._changed(change)
+        except _Unlike as error:
+            self.reject()
+            told = f"what came before is of another store, or of this one before it changed ({error.__cause__})"
+            raise Conflict(f"{self._database.name}: {told}; run it again, which begins anew") from error.__cause__
         self._taken = after
 
     def received(self) -> tuple[Inventory, Iterator[Item]]:
@@ -78,6 +96,9 @@ class PostgresReceiving:
             found = inventory(db, None), until_read(opened, saved(db, None))
             unless_given.pop_all()
         return found
+
+    def reject(self) -> None:
+        self._changed(lambda db: db.run("distrust"))
 
     def finish(self) -> None:
         self._changed(lambda db: db.run("end_moving"))

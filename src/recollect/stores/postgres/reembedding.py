@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class PostgresReembedding(RelationalReembedding):
-    """Transactions about all roots. A change that is made twice, because an answer was lost, changes nothing again."""
+    """Transactions about all roots. One whose answer was lost is made again, and finds done what it did."""
 
     out_of_order = True  # several write at once
 

@@ -19,8 +19,8 @@ RETURNING number;
 SELECT coalesce(max(number), 0) FROM contents;
 
 -- name: contents_lacking
--- The contents after a number that have no vector of a model. OFFSET 0 has it looked up for each of them: how many vectors
--- of it there are, the planner learns too late.
+-- The contents after a number that have no vector of a model. OFFSET 0 has it looked up for each of them: how many
+-- vectors of it there are, the planner learns too late.
 SELECT c.number, c.title, c.text, (
     SELECT s.more::json ->> 'speaker' FROM (
         SELECT v.more, v.changed FROM versions v WHERE v.root = c.root AND v.content = c.number
@@ -77,7 +77,8 @@ DELETE FROM vectors v USING (
     CROSS JOIN LATERAL (
         SELECT w.encoder FROM vectors w
         WHERE w.root = c.root AND w.content = c.number AND w.encoder = ANY (ARRAY(
-            SELECT e.number FROM encoders e WHERE e.name = ANY (ARRAY(SELECT json_array_elements_text(%(models)s::json)))
+            SELECT e.number FROM encoders e
+            WHERE e.name = ANY (ARRAY(SELECT json_array_elements_text(%(models)s::json)))
         ))
         OFFSET 0
     ) w

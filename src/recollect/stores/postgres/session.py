@@ -8,11 +8,15 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, ScopeError, StoreError
 from recollect.model.scope import Scope
+from recollect.stores.postgres.connection import BEING_MOVED
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.sql import SQL
 from recollect.stores.relational.session import Row
+
+LONGEST_SCOPE = 2_000
+"""How many bytes of a scope PostgreSQL can keep in an index."""
 
 PAGE = 2_000
 """How many rows of a statement that has many are on their way at a time."""
@@ -52,6 +56,10 @@ class PostgresSession:
         return frozenset(self._taken)
 
     def enter(self, scope: Scope, *, wide: bool = False) -> None:
+        if self._writes and len(str(scope).encode()) > LONGEST_SCOPE:
+            raise ScopeError(
+                f"a scope of more than {LONGEST_SCOPE} bytes is too long for PostgreSQL; shorten its parts"
+            )
         self.go(Reach.of(scope, wide=wide))
 
     def go(self, reach: Reach) -> None:
@@ -84,7 +92,9 @@ class PostgresSession:
         return row
 
     def run(self, statement: str, /, **given: object) -> None:
-        self._executed(statement, given)
+        done = self._executed(statement, given)
+        if statement == "add_commit" and not done.rowcount:
+            raise StoreError(BEING_MOVED)
 
     def _executed(self, statement: str, given: dict[str, object]) -> "psycopg.Cursor[Row]":
         return self._db.execute(SQL[statement], self._with_root(given), binary=True)

@@ -19,11 +19,14 @@ def translated(name: str) -> Iterator[None]:
         raise ours(error, name) from error
 
 
+_GONE = ("08", "57P", "25P03", "25P04")
+"""How the states begin by which a server says that it ends a connection, be it that it ends or that one was idle."""
+
+
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection is gone, so that nobody knows what the server did last."""
     state = error.sqlstate or ""
-    gone = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout)
-    if isinstance(error, gone) or state.startswith("08"):
+    if state.startswith(_GONE):
         return True
     ours = (PoolClosed, PoolTimeout, TooManyRequests)
     return isinstance(error, psycopg.OperationalError) and not state and not isinstance(error, ours)
@@ -49,8 +52,10 @@ def ours(error: psycopg.Error, name: str) -> RecollectError:
             return StoreBusy(f"{name}: the server has no connection left; try again, or raise its max_connections")
         case errors.SerializationFailure() | errors.DeadlockDetected():
             return StoreBusy(f"{name}: others wrote the same at the same time; try again")
-        case errors.ReadOnlySqlTransaction():
-            return StoreError(f"{name} can only be read; write to its primary server")
+        case errors.ReadOnlySqlTransaction() | errors.FeatureNotSupported() if (
+            "recovery" in said or "read-only" in said
+        ):
+            return StoreError(f"{name} can only be read; write as a role that may, to the primary server")
         case errors.DiskFull():
             return StoreError(f"{name}: the server's disk is full, so nothing was written; make room and try again")
         case errors.InsufficientPrivilege():

@@ -9,9 +9,10 @@ from uuid import UUID
 
 import psycopg
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, StoreBusy
 from recollect.ports import Writing
-from recollect.stores.postgres.connection import Connection, Database
+from recollect.stores.postgres.connecting import Connection
+from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
 from recollect.stores.postgres.translation import is_lost
@@ -51,6 +52,12 @@ class Writer:
         self._within.a_change = True
         try:
             return self._database.until_done(lambda: self._once(change, unheard))
+        except StoreBusy as error:
+            if not unheard:
+                raise
+            told = "the server went away while this was being written, and whether it was kept is not known"
+            remedy = "look for it, or try again under the key that you gave it, which makes that harmless"
+            raise StoreBusy(f"{self._database.name}: {told}; {remedy}") from error
         finally:
             self._within.a_change = False
 

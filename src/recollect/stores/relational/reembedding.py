@@ -100,18 +100,22 @@ class RelationalReembedding(ABC):
     def remove(self, limit: int) -> Removal:
         if self._dismissed is None:  # what others dismiss from now on is for them to remove
             self._dismissed = [name for (name,) in self._seen(lambda db: db.all("dismissed_encoders"))]
+        if not self._dismissed:
+            return Removal(0, 0, 0)
         models = json.dumps(self._dismissed)
 
-        def change(db: Session) -> Removal:
+        def change(db: Session) -> tuple[list[int], int]:
             (last,) = db.the("last_content")
-            keys = db.all("remove_vectors", models=models, after=self._removed_up_to, limit=limit)
-            if len(keys) == limit:
-                self._removed_up_to = max(key for (key,) in keys)
-                return Removal(limit, min(self._removed_up_to // PER_CONTENT, last - 1), last)
-            db.run("drop_encoders", models=models)
-            return Removal(len(keys), last, last)
+            keys = [key for (key,) in db.all("remove_vectors", models=models, after=self._removed_up_to, limit=limit)]
+            if len(keys) < limit:
+                db.run("drop_encoders", models=models)
+            return keys, last
 
-        return self._changed(change) if self._dismissed else Removal(0, 0, 0)
+        keys, last = self._changed(change)
+        if len(keys) < limit:
+            return Removal(len(keys), last, last)
+        self._removed_up_to = max(keys)  # after it is kept: a change may be made again
+        return Removal(limit, min(self._removed_up_to // PER_CONTENT, last - 1), last)
 
     def _lacking(self, db: Session, limit: int, after: int) -> tuple[Content, ...]:
         found = db.all("contents_lacking", encoder=self._number, after=after, limit=limit)

@@ -123,16 +123,19 @@ class RelationalWriting:
         found = self._db.all("about", path=path, subject=subject, after=rows.micros(after), most=most)
         return [rows.memory(row) for row in found]
 
-    def standing_since(self, id: MemoryId) -> datetime | None:
-        row = self._one("away_since", id=id)
+    def standing_since(self, memory: Memory) -> datetime | None:
+        self._db.enter(memory.scope)
+        row = self._one("away_since", id=memory.id)
         return None if row is None else rows.maybe_moment(row[0])
 
-    def direction(self, id: MemoryId) -> Vector | None:
-        row = self._one("direction", id=id, encoder=self._encoder()[0])
+    def direction(self, memory: Memory) -> Vector | None:
+        self._db.enter(memory.scope)
+        row = self._one("direction", id=memory.id, encoder=self._encoder()[0])
         return None if row is None else _vector(row[0])
 
-    def echoed(self, id: MemoryId, at: datetime) -> bool:
-        return self._one("echoed_at", id=id, at=rows.micros(at)) is not None
+    def echoed(self, memory: Memory, at: datetime) -> bool:
+        self._db.enter(memory.scope)
+        return self._one("echoed_at", id=memory.id, at=rows.micros(at)) is not None
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         self._db.enter(scope)

@@ -305,6 +305,19 @@ class Transactions:
         assert dates == [NOW, NOW + DAY, NOW + DAY, NOW + DAY, NOW + 2 * DAY + timedelta(microseconds=1)]
         assert [one.recorded_at for one in store.get(SCOPE, ids(*"01234"))] == dates
 
+    def test_a_writing_tells_of_a_memory_whichever_scope_it_was_asked_about_last(
+        self, store: Store, writer: Store
+    ) -> None:
+        (kept,) = put(writer, a_note("a"))
+        writer.write(lambda writing: writing.record(SCOPE, [kept.id], Use.ECHOED, NOW, None))
+
+        def told(writing: Writing) -> tuple[object, ...]:
+            for scope in (OTHER, Scope.parse("acme"), Scope.parse("others")):
+                writing.get(scope, MemoryId("nothing"))
+            return writing.standing_since(kept), writing.direction(kept) is not None, writing.echoed(kept, NOW)
+
+        assert writer.write(told) == (kept.recorded_at, True, True)
+
     def test_a_writing_knows_its_date_and_commit_before_it_writes(self, writer: Store, clock: Clock) -> None:
         (before,) = put(writer, a_note("a"))
         clock.move(DAY)

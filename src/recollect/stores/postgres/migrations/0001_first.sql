@@ -24,6 +24,8 @@ CREATE TABLE commits (
     PRIMARY KEY (root, number)
 ) PARTITION BY HASH (root);
 
+CREATE INDEX commits_by_token ON commits (root, token);
+
 -- Whose memory. `changed` and `used` are the last commits that touched its memories and their usage; `emptied` counts
 -- erasures, after which nothing that was read before may be relied on.
 CREATE TABLE scopes (
@@ -63,13 +65,15 @@ CREATE TABLE contents (
     FOREIGN KEY (root, scope) REFERENCES scopes (root, number)
 ) PARTITION BY HASH (root);
 
+CREATE INDEX contents_by_number ON contents (number);  -- for what goes through those of all roots
+
 -- The direction a model gave a content: 32-bit floats, of length 1 together.
 CREATE TABLE vectors (
     root text COLLATE "C" NOT NULL,
     content bigint NOT NULL,
     encoder smallint NOT NULL,
     scope bigint NOT NULL,
-    value vector NOT NULL,
+    value {vectors}.vector NOT NULL,
     PRIMARY KEY (root, content, encoder),
     FOREIGN KEY (root, content) REFERENCES contents (root, number) ON DELETE CASCADE
 ) PARTITION BY HASH (root);
@@ -92,7 +96,7 @@ CREATE TABLE memories (
     importance double precision,
     confidence double precision,
     salience double precision,
-    revisions integer NOT NULL,
+    revisions bigint NOT NULL,
     created_at bigint NOT NULL,
     observed_at bigint,
     updated_at bigint,
@@ -106,6 +110,7 @@ CREATE TABLE memories (
     FOREIGN KEY (root, scope) REFERENCES scopes (root, number),
     FOREIGN KEY (root, content) REFERENCES contents (root, number)
 ) PARTITION BY HASH (root);
+CREATE INDEX memories_by_number ON memories (number);  -- for what goes through those of all roots
 CREATE INDEX memories_by_scope ON memories (root, scope, changed);
 CREATE INDEX memories_by_content ON memories (root, content);
 CREATE INDEX memories_by_hash ON memories (root, scope, hash);
@@ -135,7 +140,7 @@ CREATE TABLE versions (
     importance double precision,
     confidence double precision,
     salience double precision,
-    revisions integer NOT NULL,
+    revisions bigint NOT NULL,
     created_at bigint NOT NULL,
     observed_at bigint,
     updated_at bigint,
@@ -183,6 +188,7 @@ CREATE TABLE uses (
     FOREIGN KEY (root, memory) REFERENCES memories (root, number) ON DELETE CASCADE
 ) PARTITION BY HASH (root);
 CREATE INDEX uses_by_memory ON uses (root, memory, changed);
+CREATE INDEX uses_by_context ON uses (root, context) WHERE context IS NOT NULL;
 
 -- Every vote ever cast; of those on one memory in one context, a principal's last one holds.
 CREATE TABLE votes (
@@ -231,6 +237,7 @@ CREATE INDEX keys_by_memory ON keys (root, memory);
 -- There is a row while another store is being moved here, with how much of it has come; nobody uses it until it is whole.
 CREATE TABLE moving (
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    source text COLLATE "C" NOT NULL,
     inventory text COLLATE "C" NOT NULL,
     taken bigint NOT NULL
 );
@@ -251,6 +258,8 @@ BEGIN
                 'CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS 8, REMAINDER %s)',
                 parent || '_' || place, parent, place
             );
+            -- of a root that it has not counted yet the planner would think that it has one row
+            EXECUTE format('ALTER TABLE %I ALTER COLUMN root SET STATISTICS 0', parent || '_' || place);
             -- asked for by its own name, past the table it is part of, a partition has nothing to show
             EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', parent || '_' || place);
             EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', parent || '_' || place);
@@ -270,7 +279,7 @@ DECLARE
     reach CONSTANT text := '(SELECT current_setting(''recollect.reach'', true))';
     here CONSTANT text := 'root = (SELECT current_setting(''recollect.root'', true))';
     paths CONSTANT text := '(SELECT string_to_array(current_setting(''recollect.paths'', true), E''\n''))::text[]';
-    numbers CONSTANT text := '(SELECT current_setting(''recollect.numbers'', true)::bigint[])::bigint[]';
+    numbers CONSTANT text := '(SELECT nullif(current_setting(''recollect.numbers'', true), '''')::bigint[])::bigint[]';
     narrow text;
 BEGIN
     FOREACH name IN ARRAY ARRAY[
