@@ -1,19 +1,26 @@
 """Going over to another model in PostgreSQL: nothing is missed, whoever writes meanwhile, in whichever root."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TypeVar
 
 import psycopg
 import pytest
 
 import recollect
+from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Stage
 from recollect.ports import Writing
 from recollect.providers.hashing import Hashing
+from recollect.stores.postgres.reembedding import PostgresReembedding
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.relational.session import Session
 from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, put
 from recollect.wiring import re_embed
 from tests.postgres import admin_url
+
+T = TypeVar("T")
 
 NEW = Hashing(dimensions=64)
 WAITING = (
@@ -88,3 +95,29 @@ def test_a_database_without_a_store_is_not_made_one(postgres_url: str) -> None:
         re_embed(postgres_url, embedder=NEW)
     with psycopg.connect(postgres_url) as db:
         assert db.execute("SELECT to_regnamespace('recollect')").fetchone() == (None,)
+
+
+def test_what_is_removed_is_removed_also_if_an_answer_is_lost(store: PostgresStore, postgres_store_url: str) -> None:
+    put(store, *(a_note(f"{n}", text=f"number {n}") for n in range(30)))
+    with closing(PostgresReembedding(postgres_store_url)) as reembedding:
+        reembedding.begin(Encoder(NEW.name, NEW.dimensions))
+        contents = reembedding.lacking(100).contents
+        reembedding.fill(contents, NEW.embed([one.embedded_text for one in contents], "memory"))
+        assert reembedding.finish(lambda _: None, 0) == 0
+        changed, cut = reembedding._changed, list[str]()
+
+        def lost(change: Callable[[Session], T]) -> T:
+            def then_cut(db: Session) -> T:
+                found = change(db)
+                if not cut:
+                    cut.append("the connection")
+                    raise psycopg.OperationalError("cut before it was kept")
+                return found
+
+            return changed(then_cut)
+
+        reembedding._changed = lost  # type: ignore[method-assign]
+        removed = [reembedding.remove(10).count for _ in range(4)]
+    assert (cut, removed) == (["the connection"], [10, 10, 10, 0])
+    with psycopg.connect(admin_url(postgres_store_url)) as db:
+        assert db.execute("SELECT encoder, count(*) FROM recollect.vectors GROUP BY encoder").fetchall() == [(2, 30)]

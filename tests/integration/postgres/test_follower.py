@@ -1,0 +1,118 @@
+"""A server that follows another can be read, and once it is the primary, it can be written."""
+
+import ctypes
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from recollect.errors import StoreError
+from tests.integration.postgres.scene import an_engine, until
+from tests.postgres import ADMIN, Server, a_server
+
+ANA = "acme/ana"
+
+
+class Follower:
+    """A server that follows another one, in a folder of its own."""
+
+    def __init__(self, folder: Path, primary: Server, programs: Path) -> None:
+        self._folder = folder
+        self._programs = programs
+        self._owner = primary.folder.stat().st_uid
+        self._port = primary.port  # its sockets are in another folder
+        where = ["--host", primary.folder, "--port", primary.port, "--username", ADMIN]
+        self._run("pg_basebackup", *where, "--pgdata", folder / "data", "--write-recovery-conf", "--checkpoint=fast")
+        settings = [f"unix_socket_directories={folder}", "listen_addresses="]
+        options = [word for setting in settings for word in ("-c", setting)]
+        self.process = subprocess.Popen(
+            [programs / "postgres", "-D", folder / "data", "-p", str(self._port), *options],
+            user=self._owner,
+            cwd=folder,
+            env={"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=_end_with_us,  # noqa: PLW1509 - it runs nothing of ours
+        )
+
+    def url(self, database: str) -> str:
+        return f"postgresql://recollect@/{database}?host={self._folder}&port={self._port}"
+
+    def answers(self, database: str) -> bool:
+        """Whether it lets anybody in."""
+        try:
+            psycopg.connect(self.url(database)).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def promote(self) -> None:
+        """Have it follow nobody any more."""
+        self._run("pg_ctl", "promote", "--pgdata", self._folder / "data")
+
+    def _run(self, program: str, *words: object) -> None:
+        command = [str(self._programs / program), *map(str, words)]
+        subprocess.run(command, user=self._owner, cwd=self._folder, env={}, check=True, capture_output=True)
+
+
+def _end_with_us() -> None:
+    """Where the system can do so, let it end with tests that were killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
+
+
+@contextmanager
+def a_follower(primary: Server, database: str) -> Iterator[Follower]:
+    """A server that follows another one, for as long as it is needed."""
+    with primary.admin() as admin:
+        for setting in ("wal_level = 'replica'", "max_wal_senders = 4"):
+            admin.execute(f"ALTER SYSTEM SET {setting}")
+        (programs,) = admin.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone() or ("",)
+    primary.stop()
+    primary.start()
+    folder = Path(tempfile.mkdtemp(prefix="recollect-follower-"))
+    shutil.chown(folder, primary.folder.stat().st_uid)
+    try:
+        follower = Follower(folder, primary, Path(str(programs)))
+        try:
+            until(lambda: follower.answers(database))
+            yield follower
+        finally:
+            follower.process.send_signal(signal.SIGQUIT)
+            follower.process.wait()
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_follower_is_read_and_once_it_is_the_primary_it_is_written() -> None:
+    with a_server() as primary, primary.database() as database:
+        primary.trust_vector(database)
+        with an_engine(primary.url(database)) as engine:
+            seat = engine.remember("Ana prefers window seats", scope=ANA)
+        with (
+            a_follower(primary, database) as follower,
+            an_engine(primary.url(database)) as there,
+            an_engine(follower.url(database)) as here,
+        ):
+            assert here._world.store.read_only
+            assert here.search("which seat?", scope=ANA)[0].id == seat.id
+            assert "window seats" in here.recall("which seat?", scope=ANA).text
+            with pytest.raises(StoreError, match="follows another server; write as a role that may, to the primary"):
+                here.remember("Ana drinks tea", scope=ANA)
+
+            tea = there.remember("Ana drinks tea", scope=ANA)
+            until(lambda: here.search("tea", scope=ANA)[0].id == tea.id)  # what is in memory is brought up to date
+            assert list(here.export()) == list(there.export())
+
+            follower.promote()
+            until(lambda: not here._world.store.read_only)
+            coffee = here.remember("Ana drinks coffee as well", scope=ANA)
+            assert here.search("coffee", scope=ANA)[0].id == coffee.id
+            assert coffee.id not in [one.id for one in there.search("coffee", scope=ANA)]
