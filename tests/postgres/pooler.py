@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ LIBRARIES = ("libevent", "libc-ares", "libcares")
 """How the names begin of what it needs and a small machine may not have."""
 
 PATIENCE = 30.0
+ATTEMPTS = 4
+"""How often the packages of the system are asked for it."""
 
 SETTINGS = """
 [databases]
@@ -101,24 +103,34 @@ def _program() -> tuple[Path, str]:
     folder = Path(tempfile.mkdtemp(prefix="recollect-pooler-"))
     atexit.register(shutil.rmtree, folder)
     folder.chmod(0o755)
-    try:
-        needed = subprocess.run(["apt-cache", "depends", NAME], check=True, capture_output=True, text=True).stdout
-        libraries = [word for word in needed.split() if word.startswith(LIBRARIES)]
-        download = [
-            "apt-get",
-            "-o",
-            "APT::Sandbox::User=root",
-            "download",
-            NAME,
-            *libraries,
-        ]  # others may not write here
-        subprocess.run(download, check=True, capture_output=True, cwd=folder)
-        for package in folder.glob("*.deb"):
-            subprocess.run(["dpkg-deb", "--extract", package, folder], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", None) or error
-        raise RuntimeError(f"these tests need PgBouncer, which is not here ({said}); install {NAME}") from error
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            _fetch(folder)
+            break
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", None) or error
+            if not left:
+                raise RuntimeError(f"these tests need PgBouncer, which is not here ({said}); install {NAME}") from error
+            _update()
     return folder / "usr" / "sbin" / NAME, os.pathsep.join(map(str, folder.glob("usr/lib/*")))
+
+
+def _fetch(folder: Path) -> None:
+    """Unpack the program, and what it needs, into a folder; nothing is installed."""
+    needed = subprocess.run(["apt-cache", "depends", NAME], check=True, capture_output=True, text=True).stdout
+    libraries = [word for word in needed.split() if word.startswith(LIBRARIES)]
+    as_root = ("-o", "APT::Sandbox::User=root")  # others may not write here
+    download = ["apt-get", *as_root, "download", NAME, *libraries]
+    subprocess.run(download, check=True, capture_output=True, cwd=folder)
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", package, folder], check=True, capture_output=True)
+
+
+def _update() -> None:
+    """Have the system learn of packages, which a new one has not; another worker may be at it just now."""
+    with suppress(OSError):
+        subprocess.run(["apt-get", "update"], capture_output=True, check=False)
+    time.sleep(2.0)
 
 
 def _nobody() -> int | None:
