@@ -294,7 +294,7 @@ def test_an_empty_store_is_a_good_one(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
     with pytest.raises(recollect.NotFound, match=r"a\.db"):
         verify(tmp_path / "a.db")
-    with pytest.raises(recollect.InvalidInput, match="no file"):
+    with pytest.raises(recollect.InvalidInput, match="pg_dump"):
         verify("postgresql://somewhere")
 
 
