@@ -4,15 +4,18 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.keeping import Clock
 from tests.postgres import Server, a_server
 
-settings.register_profile("default", deadline=None, derandomize=os.environ.get("CI") == "true", max_examples=100)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
-settings.register_profile("mutation", deadline=None, derandomize=True, database=None, max_examples=15)
+LARGE = [HealthCheck.data_too_large]  # how many examples are, by chance, too large to be made says nothing of a test
+settings.register_profile("common", deadline=None, suppress_health_check=LARGE)
+common = settings.get_profile("common")
+settings.register_profile("default", common, derandomize=os.environ.get("CI") == "true", max_examples=100)
+settings.register_profile("thorough", common, max_examples=2000)
+settings.register_profile("mutation", common, derandomize=True, database=None, max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
