@@ -50,9 +50,10 @@ class _Line:
             try:
                 act()
             except Exception as error:
-                _LOG.exception("change_put_off_failed", extra={"store": name})
+                lost = 1 + self._given_up(error)
+                _LOG.exception("change_put_off_failed", extra={"store": name, "changes": lost})
                 if (tell := failed()) is not None:
-                    tell(error, 1 + self._given_up(error))
+                    tell(error, lost)
             del act
 
     def _given_up(self, error: Exception) -> int:

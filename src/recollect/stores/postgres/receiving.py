@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from datetime import datetime
 from typing import TypeVar
 
@@ -10,12 +9,11 @@ from recollect.errors import Conflict, show
 from recollect.model.archive import Inventory, Item
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.postgres.connection import Database
-from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
-from recollect.stores.postgres.translation import translated
+from recollect.stores.postgres.transactions import EVERYTHING, changed_everywhere, reading
 from recollect.stores.refusals import refuse_other_model
 from recollect.stores.relational import rows
-from recollect.stores.relational.archive import Loading, inventory, saved, until_read
+from recollect.stores.relational.archive import Loading, as_they_are, exported
 from recollect.stores.relational.counting import present_model
 
 T = TypeVar("T")
@@ -88,14 +86,7 @@ class PostgresReceiving:
         self._taken = after
 
     def received(self) -> tuple[Inventory, Iterator[Item]]:
-        opened = ExitStack()
-        with ExitStack() as unless_given:
-            unless_given.push(opened)
-            opened.enter_context(translated(self._database.name))
-            db = PostgresSession(opened.enter_context(self._database.reading(Reach().whole)), Reach())
-            found = inventory(db, None), until_read(opened, saved(db, None))
-            unless_given.pop_all()
-        return found
+        return exported(reading(self._database, EVERYTHING), None, as_they_are)
 
     def reject(self) -> None:
         self._changed(lambda db: db.run("distrust"))
@@ -107,16 +98,13 @@ class PostgresReceiving:
         self._database.close()
 
     def _changed(self, change: Callable[[PostgresSession], T]) -> T:
-        """What comes of a change to all roots, which may be made more than once."""
+        """What comes of a change while nobody else moves or writes anything."""
 
-        def once() -> T:
-            with self._database.writing() as db:
-                session = PostgresSession(db)
-                session.go(Reach())
-                session.run("lock_moving")
-                return change(session)
+        def alone(db: PostgresSession) -> T:
+            db.run("lock_moving")
+            return change(db)
 
-        return self._database.until_done(once)
+        return changed_everywhere(self._database, alone)
 
 
 def _told(inventory: Inventory) -> str:

@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.postgres.connection import Database
-from recollect.stores.postgres.reach import Reach
-from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.transactions import EVERYTHING, changed_everywhere, seen
 from recollect.stores.relational.reembedding import RelationalReembedding
 from recollect.stores.relational.session import Session
 
@@ -26,19 +25,7 @@ class PostgresReembedding(RelationalReembedding):
         self._database.close()
 
     def _seen(self, look: Callable[[Session], T]) -> T:
-        def once() -> T:
-            with self._database.reading(Reach().whole) as db:
-                return look(PostgresSession(db, Reach()))
-
-        return self._database.until_done(once)
+        return seen(self._database, EVERYTHING, look)
 
     def _changed(self, change: Callable[[Session], T]) -> T:
-        self._database.refuse_if_read_only()
-
-        def once() -> T:
-            with self._database.writing() as db:
-                session = PostgresSession(db)
-                session.go(Reach())
-                return change(session)
-
-        return self._database.until_done(once)
+        return changed_everywhere(self._database, change)

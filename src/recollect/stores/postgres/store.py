@@ -1,7 +1,7 @@
 """The PostgreSQL store: reads through shelves, writes in the database, and keeps the contract of every store."""
 
 from collections.abc import Callable, Iterator, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,10 +16,9 @@ from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.putoff import PutOff
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.renumbering import numbers, renumbered
-from recollect.stores.postgres.session import PostgresSession
-from recollect.stores.postgres.translation import translated
+from recollect.stores.postgres.transactions import reading, seen
 from recollect.stores.postgres.writer import Writer
-from recollect.stores.relational.archive import inventory, saved, until_read
+from recollect.stores.relational.archive import exported
 from recollect.stores.relational.counting import count
 from recollect.stores.relational.reading import RelationalReading
 from recollect.stores.relational.session import Session
@@ -63,16 +62,11 @@ class PostgresStore(RelationalReading):
         return self._read(scope, look, below=below)
 
     def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
-        opened = ExitStack()
-        with ExitStack() as unless_given:
-            unless_given.push(opened)
-            opened.enter_context(translated(self._database.name))
-            db = opened.enter_context(self._session(Reach.of(scope, wide=True)))
+        def told(db: Session, items: Iterator[Item]) -> Iterator[Item]:
             new = numbers(db.each("all_commits")) if scope is None else None
-            items = saved(db, scope) if new is None else renumbered(saved(db, scope), new)
-            found = inventory(db, scope), until_read(opened, items)
-            unless_given.pop_all()
-        return found
+            return items if new is None else renumbered(items, new)
+
+        return exported(reading(self._database, Reach.of(scope, wide=True)), scope, told)
 
     def scrub(self, pieces: Set[bytes]) -> Search:
         self._library.forget()
@@ -94,15 +88,4 @@ class PostgresStore(RelationalReading):
             self._put_off.close()
 
     def _read(self, scope: Scope | None, look: Callable[[Session], T], *, below: bool = False) -> T:
-        reach = Reach.of(scope, wide=below)
-
-        def once() -> T:
-            with self._session(reach) as db:
-                return look(db)
-
-        return self._database.until_done(once)
-
-    @contextmanager
-    def _session(self, reach: Reach) -> Iterator[PostgresSession]:
-        with self._database.reading(reach.whole) as db:
-            yield PostgresSession(db, reach)
+        return seen(self._database, Reach.of(scope, wide=below), look)

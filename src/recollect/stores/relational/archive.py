@@ -3,11 +3,11 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.evidence import analysis, entities, postings
 from recollect.evidence.likeness import likeness
@@ -22,6 +22,8 @@ from recollect.stores.relational import mentions, rows
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.session import Row, Session, inside
 from recollect.stores.relational.twins import refuse_second
+
+S = TypeVar("S", bound=Session)
 
 PAGE = 200
 """How many memories are read at a time."""
@@ -53,8 +55,25 @@ def saved(db: Session, scope: Scope | None) -> Iterator[Item]:
         yield from (rows.trace(text) for (text,) in db.all("saved_contexts", contexts=ids))
 
 
-def until_read(opened: AbstractContextManager[object], items: Iterator[Item]) -> Iterator[Item]:
-    """The items; what they are read from is let go of at their end."""
+def exported(
+    opening: AbstractContextManager[S], scope: Scope | None, told: Callable[[S, Iterator[Item]], Iterator[Item]]
+) -> tuple[Inventory, Iterator[Item]]:
+    """The inventory, and the items as they are told, all from one session, which is let go of at their end."""
+    opened = ExitStack()
+    with ExitStack() as unless_given:
+        unless_given.push(opened)
+        db = opened.enter_context(opening)
+        found = inventory(db, scope), _until_read(opened, told(db, saved(db, scope)))
+        unless_given.pop_all()
+    return found
+
+
+def as_they_are(_: Session, items: Iterator[Item]) -> Iterator[Item]:
+    """Nothing is told otherwise."""
+    return items
+
+
+def _until_read(opened: ExitStack, items: Iterator[Item]) -> Iterator[Item]:
     with opened:
         yield from items
 

@@ -1,7 +1,7 @@
 """The SQLite store: reads through shelves, writes through one writer, and keeps the contract of every store."""
 
 from collections.abc import Callable, Iterator, Set
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.wording import printable
 from recollect.ports import Progress, Writing
-from recollect.stores.relational.archive import inventory, saved, until_read
+from recollect.stores.relational.archive import as_they_are, exported
 from recollect.stores.relational.counting import count
 from recollect.stores.relational.reading import RelationalReading
 from recollect.stores.relational.session import Session
@@ -52,8 +52,13 @@ class SqliteStore(RelationalReading):
         return printable(self._database.name)
 
     def _read(self, scope: Scope | None, look: Callable[[Session], T], *, below: bool = False) -> T:
+        with self._session() as db:
+            return look(db)
+
+    @contextmanager
+    def _session(self) -> Iterator[SqliteSession]:
         with self._readers.reading() as db:
-            return look(SqliteSession(db))
+            yield SqliteSession(db)
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
         path = self._database.path
@@ -62,13 +67,7 @@ class SqliteStore(RelationalReading):
             return count(SqliteSession(db), scope, below=below, schema=db.pragma("user_version"), size=size)
 
     def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
-        opened = ExitStack()
-        db = SqliteSession(opened.enter_context(self._readers.reading()))
-        with ExitStack() as unless_given:
-            unless_given.push(opened)
-            found = inventory(db, scope), until_read(opened, saved(db, scope))
-            unless_given.pop_all()
-        return found
+        return exported(self._session(), scope, as_they_are)
 
     def backup(self, path: Path, progress: Progress) -> None:
         mode = self._database.path.stat().st_mode & 0o666 if self._database.path else 0o600

@@ -1,0 +1,50 @@
+"""Transactions: what is seen or changed in one, tried again when the server of the database comes back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from recollect.stores.postgres.connection import Database
+from recollect.stores.postgres.reach import Reach
+from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.translation import translated
+
+T = TypeVar("T")
+
+EVERYTHING = Reach()
+
+
+@contextmanager
+def reading(database: Database, reach: Reach) -> Iterator[PostgresSession]:
+    """A session that sees so much of the database, as it is at one moment; for what is read only once, bit by bit."""
+    with translated(database.name), _once(database, reach) as session:
+        yield session
+
+
+@contextmanager
+def _once(database: Database, reach: Reach) -> Iterator[PostgresSession]:
+    with database.reading(reach.whole) as db:
+        yield PostgresSession(db, reach)
+
+
+def seen(database: Database, reach: Reach, look: Callable[[PostgresSession], T]) -> T:
+    """What is seen of so much of the database; it may be looked more than once."""
+
+    def once() -> T:
+        with _once(database, reach) as session:
+            return look(session)
+
+    return database.until_done(once)
+
+
+def changed_everywhere(database: Database, change: Callable[[PostgresSession], T]) -> T:
+    """What comes of a change that is about all roots; it may be made again, and must then find done what it did."""
+    database.refuse_if_read_only()
+
+    def once() -> T:
+        with database.writing() as db:
+            session = PostgresSession(db)
+            session.go(EVERYTHING)
+            return change(session)
+
+    return database.until_done(once)
