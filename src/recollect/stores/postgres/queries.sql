@@ -77,6 +77,14 @@ LEFT JOIN usage u ON (u.root, u.memory) = (m.root, m.number)
 CROSS JOIN LATERAL {noted:m}
 WHERE m.root = %(root)s AND m.scope = %(scope)s AND m.changed > %(after)s AND (m.shared OR %(unshared)s);
 
+-- name: indexed_scope
+-- The number of a scope, if it has an index of which the name begins so, and that is whole.
+SELECT s.number FROM scopes s
+WHERE s.root = %(root)s AND s.path = %(path)s AND EXISTS (
+    SELECT FROM pg_inherits h JOIN pg_index i ON i.indrelid = h.inhrelid JOIN pg_class k ON k.oid = i.indexrelid
+    WHERE h.inhparent = 'vectors'::regclass AND i.indisvalid AND k.relname = %(named)s || s.number
+);
+
 -- name: entries_count
 SELECT count(*) FROM memories WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
 
@@ -190,6 +198,47 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
 WHERE m.root = %(root)s AND m.id = %(id)s AND p.path = %(path)s;
+
+-- name: heard_of
+-- Whether anything is of that id; whether the scope or one above it says the same; whether the scope has that subject. Most
+-- of what comes is news, and this tells so for far less than it takes to ask for the memories themselves. Each is looked for
+-- as the first that is not before it: that is in order by one index alone, where the planner would else take any index of
+-- the scope for as good, and go through all of it.
+WITH here AS MATERIALIZED (
+    SELECT number, path FROM scopes
+    WHERE root = %(root)s AND path = ANY (ARRAY(
+        SELECT %(path)s::text UNION ALL SELECT json_array_elements_text(%(ancestors)s::json)
+    ))
+)
+SELECT
+    EXISTS (SELECT FROM memories WHERE root = %(root)s AND id = %(id)s),
+    EXISTS (
+        SELECT FROM here CROSS JOIN LATERAL (
+            SELECT hash FROM memories WHERE root = %(root)s AND scope = here.number AND hash >= %(hash)s
+            ORDER BY hash LIMIT 1
+        ) first WHERE first.hash = %(hash)s
+    ) OR EXISTS (
+        SELECT FROM here CROSS JOIN LATERAL (
+            SELECT likeness FROM memories
+            WHERE root = %(root)s AND scope = here.number AND likeness >= %(likeness)s AND likeness <> ''
+            ORDER BY likeness LIMIT 1
+        ) first WHERE first.likeness = %(likeness)s
+    ),
+    EXISTS (
+        SELECT FROM here CROSS JOIN LATERAL (
+            SELECT subject FROM memories WHERE root = %(root)s AND scope = here.number AND subject >= %(subject)s
+            ORDER BY subject LIMIT 1
+        ) first WHERE here.path = %(path)s AND first.subject = %(subject)s
+    );
+
+-- name: hearsay
+-- All there is to hear of in a scope and those above it.
+SELECT p.path, m.id, m.hash, m.likeness, m.subject
+FROM scopes p JOIN memories m ON (m.root, m.scope) = (p.root, p.number)
+WHERE p.root = %(root)s AND p.path = ANY (ARRAY(
+    SELECT %(path)s::text UNION ALL SELECT json_array_elements_text(%(ancestors)s::json)
+))
+LIMIT %(most)s;
 
 -- name: sayings
 -- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
@@ -328,23 +377,25 @@ SELECT number, scope, content FROM memories WHERE root = %(root)s AND id = %(id)
 SELECT c.title, c.text FROM contents c WHERE c.root = %(root)s AND c.number = %(content)s;
 
 -- name: add_content
-INSERT INTO contents (root, scope, title, text, hash, terms, analyser, entities, naming)
+-- Its number is given, so that nobody waits to hear it.
+INSERT INTO contents (root, number, scope, title, text, hash, terms, analyser, entities, naming)
 VALUES (
-    %(root)s, %(scope)s, %(title)s, %(text)s, %(hash)s, %(terms)s, %(analyser)s, %(entities)s, %(naming)s
-)
-RETURNING number;
+    %(root)s, %(number)s, %(scope)s, %(title)s, %(text)s, %(hash)s, %(terms)s, %(analyser)s, %(entities)s, %(naming)s
+);
 
 -- name: add_vector
 INSERT INTO vectors (root, content, encoder, scope, value)
-SELECT root, number, %(encoder)s, scope, %(value)s FROM contents WHERE root = %(root)s AND number = %(content)s
-ON CONFLICT (root, content, encoder) DO UPDATE SET value = excluded.value;
+VALUES (%(root)s, %(content)s, %(encoder)s, %(scope)s, %(value)s);
 
 -- name: add_memory
--- None if the id is taken, also by a memory that cannot be seen from here.
-INSERT INTO memories (root, id, scope, content, {state:})
-VALUES (%(root)s, %(id)s, %(scope)s, %(content)s, {values})
-ON CONFLICT (root, id) DO NOTHING
-RETURNING number;
+-- None if another one is in its place, or has its id, also one that cannot be seen from here. Its number is given.
+INSERT INTO memories (root, number, id, scope, content, {state:})
+VALUES (%(root)s, %(number)s, %(id)s, %(scope)s, %(content)s, {values})
+ON CONFLICT DO NOTHING;
+
+-- name: next_numbers
+-- Numbers for contents and memories that are about to be added.
+SELECT nextval('contents_numbers'), nextval('memories_numbers') FROM generate_series(1, %(count)s::integer);
 
 -- name: keep_version
 INSERT INTO versions (root, memory, scope, until, content, {state:})
@@ -399,12 +450,31 @@ WHERE k.root = %(root)s AND p.path = %(path)s AND k.key = %(key)s;
 
 -- name: add_key
 INSERT INTO keys (root, scope, key, body, memory, verdict, at)
-VALUES (
-    %(root)s, %(scope)s, %(key)s, %(body)s,
-    (SELECT number FROM memories WHERE root = %(root)s AND id = %(id)s), %(verdict)s, %(at)s
-)
+SELECT %(root)s, %(scope)s, %(key)s, %(body)s, number, %(verdict)s, %(at)s FROM memories
+WHERE root = %(root)s AND id = %(id)s
 ON CONFLICT (root, scope, key) DO UPDATE
 SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
+
+-- name: ids_here
+-- Which of these memories are here.
+SELECT id FROM memories WHERE root = %(root)s AND id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)));
+
+-- name: contexts_here
+SELECT id FROM contexts WHERE root = %(root)s AND id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)));
+
+-- name: load_key
+-- One that is here stays.
+INSERT INTO keys (root, scope, key, body, memory, verdict, at)
+SELECT %(root)s, %(scope)s, %(key)s, %(body)s, number, %(verdict)s, %(at)s FROM memories
+WHERE root = %(root)s AND id = %(id)s
+ON CONFLICT (root, scope, key) DO NOTHING;
+
+-- name: add_usage
+-- What happened to a memory, added up; of one that was not added there is none.
+INSERT INTO usage (root, memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
+SELECT root, number, %(scope)s, %(served)s, %(helped)s, %(misled)s, %(echoed)s, %(last_served_at)s, %(last_echoed_at)s,
+       %(changed)s
+FROM memories WHERE root = %(root)s AND number = %(memory)s;
 
 -- name: drop_old_keys
 DELETE FROM keys WHERE root = %(root)s AND scope = %(scope)s AND at < %(before)s;

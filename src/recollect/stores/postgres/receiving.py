@@ -66,13 +66,18 @@ class PostgresReceiving:
             if taken != before:
                 raise Conflict(f"{self._database.name}: somebody else moves a store there; wait until that is done")
 
+            known: set[tuple[str, int]] = set()
+
             def as_there(commit: int, recorded_at: datetime) -> tuple[int, int]:
                 recorded = rows.micros(recorded_at)
-                db.run("load_commit", commit=commit, recorded_at=recorded)
+                if (db.realm, commit) not in known:
+                    known.add((db.realm, commit))
+                    db.run("load_commit", commit=commit, recorded_at=recorded)
                 return commit, recorded
 
             try:
-                Loading(db, as_there, encoder=present_model(db)[0]).load(items)
+                with db.without_waiting():
+                    Loading(db, as_there, encoder=present_model(db)[0]).load(items)
             except Conflict as error:
                 raise _Unlike from error
             db.run("moved", taken=after)

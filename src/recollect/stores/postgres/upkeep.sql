@@ -178,13 +178,6 @@ INSERT INTO versions (root, memory, scope, until, content, {state:})
 SELECT root, number, scope, %(until)s, %(content)s, {values} FROM memories
 WHERE root = %(root)s AND number = %(memory)s;
 
--- name: load_usage
-INSERT INTO usage (root, memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
-VALUES (
-    %(root)s, %(memory)s, %(scope)s, %(served)s, %(helped)s, %(misled)s, %(echoed)s, %(last_served_at)s,
-    %(last_echoed_at)s, %(changed)s
-);
-
 -- name: load_stamps
 -- What is new since when, for a scope into which something was loaded.
 UPDATE scopes SET

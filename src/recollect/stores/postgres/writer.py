@@ -69,7 +69,8 @@ class Writer:
                     if _came_through(db, one.roots, one.token):
                         return one.result
                 session = PostgresSession(db)
-                result = change(RelationalWriting(session, self._clock()))
+                with session.without_waiting():
+                    result = change(RelationalWriting(session, self._clock()))
                 if session.taken:
                     ended = _Unheard(session.taken, session.token, result)
         except psycopg.Error as error:

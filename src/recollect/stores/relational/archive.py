@@ -21,7 +21,7 @@ from recollect.stores.refusals import context_taken, id_taken, says_something_el
 from recollect.stores.relational import mentions, rows
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.session import Row, Session, inside
-from recollect.stores.relational.twins import refuse_second
+from recollect.stores.relational.twins import refusal
 
 S = TypeVar("S", bound=Session)
 
@@ -140,20 +140,52 @@ class Loading:
         self._stamping = stamping
         self._encoder = encoder
         self._scopes: dict[Scope, int] = {}
+        self._known: dict[Scope, int] = {}
+        self._here: dict[type[Item], set[tuple[str, str]]] = {}
         self._memories = self._contexts = self._skipped = 0
 
     def load(self, items: Iterable[Item]) -> Imported:
         """Take in all of them."""
-        for item in items:
-            self._db.enter(item.scope if isinstance(item, Trace) else item.present.scope, wide=True)
-            if isinstance(item, Trace):
-                self._context(item)
-            else:
-                self._memory(item)
+        left = iter(items)
+        while page := list(islice(left, PAGE)):
+            self._look_for(page)
+            for item in page:
+                self._db.enter(_scope_of(item), wide=True)
+                if isinstance(item, Trace):
+                    self._context(item)
+                else:
+                    self._memory(item)
         for scope, number in self._scopes.items():
             self._db.enter(scope, wide=True)
             self._run("load_stamps", scope=number)
         return Imported(memories=self._memories, contexts=self._contexts, skipped=self._skipped)
+
+    def _look_for(self, page: Sequence[Item]) -> None:
+        """Find out at once which of the items are here, and the numbers of their scopes."""
+        self._here = {Saved: set(), Trace: set()}
+        roots: dict[str, list[Item]] = defaultdict(list)
+        for item in page:
+            roots[_scope_of(item).parts[0]].append(item)
+        for found in roots.values():
+            self._db.enter(_scope_of(found[0]), wide=True)
+            for kind, statement in ((Saved, "ids_here"), (Trace, "contexts_here")):
+                asked = [_id_of(item) for item in found if isinstance(item, kind)]
+                if asked:
+                    here = self._db.all(statement, ids=json.dumps(asked))
+                    self._here[kind].update((self._db.realm, id) for (id,) in here)
+            new = {str(scope): scope for scope in map(_scope_of, found) if scope not in self._known}
+            if new:
+                stamps = self._db.all("scope_stamps", paths=json.dumps(list(new)))
+                self._known.update((new[path], number) for path, number, *_ in stamps)
+
+    def _was_here(self, item: Item) -> bool:
+        """Whether an item of that sort and id was here before this one, which is here from now on."""
+        place = self._db.realm, _id_of(item)
+        here = self._here[type(item)]
+        if place in here:
+            return True
+        here.add(place)
+        return False
 
     def _memory(self, saved: Saved) -> None:
         present = saved.present
@@ -161,11 +193,14 @@ class Loading:
             self._skipped += 1
             return
         scope = self._scope(present.scope)
-        refuse_second(self._db, present, hash=present.hash, scope=scope)
         contents = [self._content(one, scope) for one in saved.contents]
         states = [(contents[place], self._state(memory)) for memory, place in saved.versions]
         content, state = states[-1]
-        (number,) = self._db.the("add_memory", id=present.id, scope=scope, content=content, **state)
+        given: dict[str, Any] = {"id": present.id, "scope": scope, "content": content, **state}
+        added = self._db.one("add_memory", **given)
+        if added is None:
+            raise refusal(self._db, given)
+        number: int = added[0]
         for (content, state), (_, after) in pairwise(states):
             self._run("load_version", memory=number, until=after["changed"], content=content, **state)
         self._usage(saved, number, scope)
@@ -176,7 +211,7 @@ class Loading:
     def _is_here(self, saved: Saved) -> bool:
         """Whether the same memory with the same history is here; one that says something else is a conflict."""
         present = saved.present
-        if self._db.one("present_state", id=present.id) is None:
+        if not self._was_here(saved):
             return False
         here = self._db.one("own_memory", id=present.id, path=str(present.scope))
         if here is None:
@@ -199,7 +234,8 @@ class Loading:
             naming=entities.VERSION,
         )
         if content.vector is not None:
-            self._run("add_vector", content=number, encoder=self._encoder, value=rows.Direction(content.vector))
+            value = rows.Direction(content.vector)
+            self._run("add_vector", content=number, encoder=self._encoder, scope=scope, value=value)
         return int(number)
 
     def _state(self, memory: Memory) -> dict[str, Any]:
@@ -226,7 +262,7 @@ class Loading:
         served = [use.at for use in saved.uses if use.use is Use.SERVED]
         echoed = [use.at for use in saved.uses if use.use is Use.ECHOED]
         self._run(
-            "load_usage",
+            "add_usage",
             memory=number,
             scope=scope,
             served=len(served),
@@ -239,14 +275,12 @@ class Loading:
         )
 
     def _key(self, kept: Kept, scope: int) -> None:
-        if self._db.one("key", path=str(kept.scope), key=kept.key) is None:
-            verdict, at = rows.verdict_text(kept.verdict), rows.micros(kept.at)
-            self._run("add_key", scope=scope, key=kept.key, body=kept.body, id=kept.memory, verdict=verdict, at=at)
+        verdict, at = rows.verdict_text(kept.verdict), rows.micros(kept.at)
+        self._run("load_key", scope=scope, key=kept.key, body=kept.body, id=kept.memory, verdict=verdict, at=at)
 
     def _context(self, trace: Trace) -> None:
-        here = self._db.one("any_context", id=trace.id)
-        if here is not None:
-            known = rows.trace(here[0])
+        if self._was_here(trace):
+            known = rows.trace(self._db.the("any_context", id=trace.id)[0])
             if known != replace(trace, commit=known.commit):  # which each store counts by itself
                 raise context_taken(trace.id)
             self._skipped += 1
@@ -256,9 +290,18 @@ class Loading:
         self._contexts += 1
 
     def _scope(self, scope: Scope) -> int:
-        if scope not in self._scopes:
-            (self._scopes[scope],) = self._db.the("add_scope", path=str(scope))
+        if scope not in self._known:
+            (self._known[scope],) = self._db.the("add_scope", path=str(scope))
+        self._scopes[scope] = self._known[scope]
         return self._scopes[scope]
 
     def _run(self, statement: str, /, **given: object) -> None:
         self._db.run(statement, **given)
+
+
+def _scope_of(item: Item) -> Scope:
+    return item.scope if isinstance(item, Trace) else item.present.scope
+
+
+def _id_of(item: Item) -> str:
+    return item.id if isinstance(item, Trace) else item.present.id

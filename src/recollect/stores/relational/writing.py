@@ -33,7 +33,7 @@ from recollect.stores.relational import erasing, mentions, rows
 from recollect.stores.relational.archive import Loading
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.session import Row, Session, seen
-from recollect.stores.relational.twins import refuse_second
+from recollect.stores.relational.twins import Hearsay, News, refusal, refuse_second
 
 
 @dataclass(slots=True)
@@ -60,6 +60,8 @@ class RelationalWriting:
         self._scopes: dict[Scope, int] = {}
         self._changed: set[int] = set()
         self._alike: dict[tuple[str, Kind], str] = {}
+        self._hearsay = Hearsay(db)
+        self._news: News | None = None
         self._model: tuple[int, Encoder | None] | None = None
 
     @property
@@ -95,11 +97,16 @@ class RelationalWriting:
 
     def sayings(self, memory: Memory) -> list[Memory]:
         self._db.enter(memory.scope)
+        hash, alike = memory.hash, self._likeness(memory)
+        if self._news is None or not self._news.is_about(memory.scope, hash, alike):
+            self._news = self._hearsay.news(memory, alike)
+        if self._news.of_saying:
+            return []
         found = self._db.all(
             "sayings",
             path=str(memory.scope),
-            hash=memory.hash,
-            likeness=self._likeness(memory),
+            hash=hash,
+            likeness=alike,
             topic_key=memory.topic_key,
             most=MOST_KNOWN,
         )
@@ -119,6 +126,8 @@ class RelationalWriting:
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         self._db.enter(scope)
+        if self._news is not None and self._news.knows_none_of(scope, subject):
+            return []
         path, most = str(scope), MOST_KNOWN
         found = self._db.all("about", path=path, subject=subject, after=rows.micros(after), most=most)
         return [rows.memory(row) for row in found]
@@ -148,20 +157,23 @@ class RelationalWriting:
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
         self._db.enter(memory.scope)
-        scope = self._scope(memory.scope)
-        present = self._one("present_state", id=memory.id)
-        hash = memory.hash
-        refuse_second(self._db, memory, hash=hash, scope=scope)
-        if present is not None and present[1] != scope:
-            raise id_taken(memory.id)
+        scope, hash = self._scope(memory.scope), memory.hash
+        present = self._present(memory)
+        if present is not None:
+            refuse_second(self._db, memory, hash=hash, scope=scope)
+            if present[1] != scope:
+                raise id_taken(memory.id)
+        self._news = None
         alike = self._likeness(memory)
+        self._hearsay.add(memory.scope, memory.id, hash, alike, memory.subject)
         state = rows.state(memory, hash, alike, recorded_at=self._here.recorded, commit=self._here.number)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
         if present is None:
             content = self._content(memory, vector)
             self._begin()
-            if self._one("add_memory", id=memory.id, scope=scope, content=content, **values) is None:
-                raise id_taken(memory.id)
+            given: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **values}
+            if self._one("add_memory", **given) is None:
+                raise refusal(self._db, given)
         else:
             number, _, content = present
             if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
@@ -232,6 +244,7 @@ class RelationalWriting:
     def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
         if encoder is not None:
             self.adopt(encoder)
+        self._news, self._hearsay = None, Hearsay(self._db)
         loaded = Loading(self._db, self._taken_in, encoder=self._encoder()[0]).load(items)
         self._commits = {realm: commit for realm, commit in self._commits.items() if commit.begun}
         return loaded
@@ -280,11 +293,11 @@ class RelationalWriting:
 
     def _content(self, memory: Memory, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
-        counts = analysis.counts(memory.searched_text)
+        counts, scope = analysis.counts(memory.searched_text), self._scope(memory.scope)
         content: int
         (content,) = self._db.the(
             "add_content",
-            scope=self._scope(memory.scope),
+            scope=scope,
             title=memory.title,
             text=memory.text,
             hash=content_hash(memory.text),
@@ -296,10 +309,15 @@ class RelationalWriting:
         if vector is not None:
             number, encoder = self._encoder()
             refuse_strange_vector(vector, encoder)
-            self._run(
-                "add_vector", content=content, encoder=number, value=rows.Direction(vector.astype("<f4").tobytes())
-            )
+            value = rows.Direction(vector.astype("<f4").tobytes())
+            self._run("add_vector", content=content, encoder=number, scope=scope, value=value)
         return content
+
+    def _present(self, memory: Memory) -> Row | None:
+        """Where the memory of that id is kept by now, if there is one."""
+        if self._news is not None and self._news.knows_none_called(memory.scope, memory.id):
+            return None
+        return self._one("present_state", id=memory.id)
 
     def _encoder(self) -> tuple[int, Encoder | None]:
         """The present model and its number; once there is one, it stays for the transaction."""

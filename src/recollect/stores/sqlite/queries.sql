@@ -157,6 +157,33 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.id = :id AND p.path = :path;
 
+-- name: heard_of
+-- Whether anything is of that id; whether the scope or one above it says the same; whether the scope has that subject. Most
+-- of what comes is news, and this tells so for far less than it takes to ask for the memories themselves.
+WITH here (number, path) AS MATERIALIZED (
+    SELECT number, path FROM scopes WHERE path IN (SELECT :path UNION ALL SELECT value FROM json_each(:ancestors))
+)
+SELECT
+    EXISTS (SELECT 1 FROM memories WHERE id = :id),
+    EXISTS (
+        SELECT 1 FROM memories INDEXED BY memories_by_hash
+        WHERE scope IN (SELECT number FROM here) AND hash = :hash
+    ) OR EXISTS (
+        SELECT 1 FROM memories INDEXED BY memories_by_likeness
+        WHERE scope IN (SELECT number FROM here) AND likeness = :likeness AND likeness <> ''
+    ),
+    EXISTS (
+        SELECT 1 FROM memories INDEXED BY memories_by_subject
+        WHERE scope = (SELECT number FROM here WHERE path = :path) AND subject = :subject
+    );
+
+-- name: hearsay
+-- All there is to hear of in a scope and those above it.
+SELECT p.path, m.id, m.hash, m.likeness, m.subject
+FROM scopes p JOIN memories m ON m.scope = p.number
+WHERE p.path IN (SELECT :path UNION ALL SELECT value FROM json_each(:ancestors))
+LIMIT :most;
+
 -- name: sayings
 -- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
 SELECT m.id, p.path, c.title, c.text, {state:m}
@@ -292,7 +319,10 @@ INSERT INTO vectors (key, value) VALUES (256 * :content + :encoder, :value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: add_memory
-INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values}) RETURNING number;
+-- None if another one is in its place, or has its id.
+INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values})
+ON CONFLICT DO NOTHING
+RETURNING number;
 
 -- name: keep_version
 INSERT INTO versions (memory, until, content, {state:})
@@ -337,6 +367,24 @@ INSERT INTO keys (scope, key, body, memory, verdict, at)
 VALUES (:scope, :key, :body, (SELECT number FROM memories WHERE id = :id), :verdict, :at)
 ON CONFLICT (scope, key) DO UPDATE
 SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
+
+-- name: ids_here
+-- Which of these memories are here.
+SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: contexts_here
+SELECT id FROM contexts WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: load_key
+-- One that is here stays.
+INSERT INTO keys (scope, key, body, memory, verdict, at)
+VALUES (:scope, :key, :body, (SELECT number FROM memories WHERE id = :id), :verdict, :at)
+ON CONFLICT (scope, key) DO NOTHING;
+
+-- name: add_usage
+-- What happened to a memory, added up.
+INSERT INTO usage (memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
+VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :last_echoed_at, :changed);
 
 -- name: drop_old_keys
 DELETE FROM keys WHERE scope = :scope AND at < :before;

@@ -160,10 +160,6 @@ INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at) ON CONF
 -- name: load_version
 INSERT INTO versions (memory, until, content, {state:}) VALUES (:memory, :until, :content, {values});
 
--- name: load_usage
-INSERT INTO usage (memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
-VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :last_echoed_at, :changed);
-
 -- name: load_stamps
 -- What is new since when, for a scope into which something was loaded.
 UPDATE scopes SET
