@@ -22,18 +22,21 @@ from recollect.extraction.extractor import PhraseExtractor
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.extraction import Prices
+from recollect.model.indexing import Indexed
 from recollect.model.moving import Moved
 from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
+from recollect.model.scope import Scope, a_scope
 from recollect.packing.tokens import Estimate
 from recollect.ports import Embedder, Extractor, Store
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
+    from recollect.stores.postgres.indexing import PostgresIndexing
     from recollect.stores.relational.reembedding import RelationalReembedding
     from recollect.stores.sqlite.verify import Known
 
-_RECALLING = ("recollect.ranking.standing", "recollect.evidence.dates", "numpy.ma")
+_RECALLING = ("recollect.ranking.standing", "recollect.ranking.bounded", "recollect.evidence.dates", "numpy.ma")
 """All that a recall would load: a child that is forked while another thread loads a module can never load that."""
 
 LONGEST_QUESTION = 2_000
@@ -198,6 +201,52 @@ def migrate_store(
         closing(PostgresReceiving(target, timeout=chosen.busy_timeout)) as receiving,
     ):
         return move(store, str(Path(path).resolve()), receiving, told)
+
+
+def index_scope(
+    target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
+) -> Indexed:
+    """The index of a scope in a database of PostgreSQL, built unless it is there; others read and write meanwhile.
+
+    One that was interrupted is built anew, and those that the scope has of former models are dropped.
+    """
+    with closing(_indexing(target, settings)) as store:
+        return store.build(a_scope(scope))
+
+
+def drop_index(
+    target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
+) -> list[Indexed]:
+    """Drop the index of a scope, with those of former models; gives what there was."""
+    with closing(_indexing(target, settings)) as store:
+        return store.drop(a_scope(scope))
+
+
+def drop_useless_indexes(
+    target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None
+) -> list[Indexed]:
+    """Drop every index of a former model or an erased scope, and those that were interrupted; gives them."""
+    with closing(_indexing(target, settings)) as store:
+        return store.drop_useless()
+
+
+def indexes(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> list[Indexed]:
+    """Every index of the nearest that was made in a database of PostgreSQL."""
+    with closing(_indexing(target, settings)) as store:
+        return store.indexed()
+
+
+def _indexing(target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None) -> "PostgresIndexing":
+    """The database that the target names, for making and dropping indexes."""
+    chosen = config.settings(settings)
+    path = limits.a_path("target", target)
+    if not is_database(path):
+        refuse_address(path)
+        told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
+        raise InvalidInput(f"{told}; name a database, as postgresql://USER@HOST/DATABASE")
+    with _driver_for_postgres():
+        from recollect.stores.postgres.indexing import PostgresIndexing
+    return PostgresIndexing(path, timeout=chosen.busy_timeout)
 
 
 def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:

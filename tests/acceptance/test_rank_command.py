@@ -104,6 +104,7 @@ def test_the_json_of_one_candidate_is_this() -> None:
         "version": "1",
         "at": "2026-01-01T00:00:00+00:00",
         "exact": True,
+        "proof": {"stopped": "every", "scanned": 1, "eligible": 1, "why": "every eligible memory was scored"},
         "excluded": {},
         "results": [
             {

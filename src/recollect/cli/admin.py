@@ -10,7 +10,7 @@ from recollect.cli.bars import bar, bars
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.evaluation import calibration
-from recollect.render import moving, reembedding
+from recollect.render import indexing, moving, reembedding
 
 EMBEDDERS = ("minilm", "wordllama", "hashing")
 """What a shell offers to go over to."""
@@ -71,6 +71,43 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
         output.data(moving.fields(moved))
     else:
         output.lines([moving.sentence(moved)])
+
+
+@admin.command(short_help="Index the vectors of a large scope in PostgreSQL.")
+@click.option("--scope", metavar="SCOPE", help="The scope to build an index for, and not those below it.")
+@click.option("--drop", is_flag=True, help="Drop the index of the scope; without one, all that are of no use any more.")
+@options.as_json
+@place
+def index(place: Place, scope: str | None, drop: bool, as_json: bool) -> None:
+    """Build an index of the nearest for SCOPE, or drop it; without SCOPE, show those that there are.
+
+    For a database of PostgreSQL, as the owner of its tables. Others may read and write meanwhile. A build that was
+    interrupted is begun anew by the same command. Of no use is what was interrupted, or is of a former model or of a
+    scope that was erased.
+
+    \b
+    recollect admin index --scope acme/ana
+    recollect admin index --scope acme/ana --drop
+    """
+    if drop:
+        gone = wiring.drop_useless_indexes(place.target) if scope is None else wiring.drop_index(place.target, scope)
+        if as_json:
+            output.data({"dropped": [indexing.fields(one) for one in gone]})
+        else:
+            output.lines([indexing.dropped(gone)])
+    elif scope is not None:
+        built = wiring.index_scope(place.target, scope)
+        if as_json:
+            output.data({**indexing.fields(built), "built": built.built})
+        else:
+            output.lines([indexing.sentence(built)])
+    else:
+        found = wiring.indexes(place.target)
+        if as_json:
+            output.data({"indexes": [indexing.fields(one) for one in found]})
+        else:
+            output.rows(indexing.table(found))
+            output.talk(indexing.hint(found))
 
 
 @admin.command(short_help="Find the threshold for near-duplicates that suits an embedder.")

@@ -7,6 +7,7 @@ import click
 from recollect.cli import empty, options, output
 from recollect.cli.instead import instead_of
 from recollect.cli.place import Place, place
+from recollect.ranking.proof import Exact
 from recollect.render import listing, text, wire
 
 
@@ -21,10 +22,18 @@ from recollect.render import listing, text, wire
     show_default=True,
     help="Print the best so many.",
 )
+@options.choice(
+    Exact,
+    "--exact",
+    metavar="MODE",
+    default=Exact.REQUIRED.value,
+    show_default=True,
+    help="required, or preferred: an index of the scope may be asked, if there is one.",
+)
 @click.option("--explain", is_flag=True, help="Show what each signal contributed.")
 @options.as_json
 @place
-def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool, **asked: Any) -> None:
+def search(place: Place, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **asked: Any) -> None:
     """Print the memories that best match QUERY, best first; none of them counts as served.
 
     QUERY of - reads standard input. In a pipe there is one line a memory: score, id, kind, date and text,
@@ -34,7 +43,7 @@ def search(place: Place, /, query: str, limit: int, explain: bool, as_json: bool
     recollect search "window seats" --scope acme/ana --limit 3
     """
     with place.there() as engine:
-        ranking = engine.search(options.said(query), limit=limit, **asked)
+        ranking = engine.search(options.said(query), limit=limit, exact=exact, **asked)
         hints = empty.told(engine, ranking, as_json=as_json, **asked)
         instead = {} if as_json or explain else instead_of(engine, (one.memory for one in ranking))
     if as_json:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.model.encoder import Encoder
+from recollect.model.indexing import Indexed
 
 if TYPE_CHECKING:
     import psycopg
@@ -111,7 +112,7 @@ class Table:
 class Kept:
     """A store: its tables, the sequences that are closed to the role, and its schema and models if they can be seen.
 
-    `moving` while another store is on its way here, so that it is not whole yet.
+    `moving` while another store is on its way here, so that it is not whole yet. `indexes` are those of the nearest.
     """
 
     tables: tuple[Table, ...]
@@ -121,6 +122,7 @@ class Kept:
     encoder: Encoder | None = None
     begun: tuple[Encoder, ...] = ()
     dismissed: int = 0
+    indexes: tuple[Indexed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +178,18 @@ def _kept(db: "psycopg.Connection[Any]") -> Kept | None:
         encoder=next((Encoder(name, size) for name, size, present, _ in models if present), None),
         begun=tuple(Encoder(name, size) for name, size, present, left in models if not present and not left),
         dismissed=sum(1 for *_, left in models if left),
+        indexes=_indexes(db),
     )
+
+
+def _indexes(db: "psycopg.Connection[Any]") -> tuple[Indexed, ...]:
+    from recollect.stores.postgres.indexing import all_indexes
+    from recollect.stores.postgres.ledger import PATH
+    from recollect.stores.postgres.transactions import EVERYTHING
+
+    db.execute(PATH)
+    db.execute(EVERYTHING.whole)  # for the names of their scopes
+    return tuple(all_indexes(db))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from recollect.diagnosis.installation import megabytes
 from recollect.diagnosis.models import model, unfinished
 from recollect.errors import RecollectError
 from recollect.model.diagnosis import Check, ok, problem, told, warning
+from recollect.model.indexing import Indexed
 from recollect.model.wording import counted
 
 EXTRA = "install recollect with its extra postgres (in its folder: pip install '.[postgres]')"
@@ -67,6 +68,8 @@ def of_catalogue(seen: Catalogue, settings: Settings) -> Iterator[Check]:
     if kept.encoder is not None:
         yield model(kept.encoder, settings)
     yield from unfinished(kept.begun, kept.dismissed)
+    if kept.indexes:
+        yield indexes(kept.indexes)
 
 
 def version(server: Server) -> Check:
@@ -167,6 +170,16 @@ def security(tables: Sequence[Table]) -> Check:
         remedy = "run ALTER TABLE recollect.NAME ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY for each"
         return problem("row security", f"not enabled and forced on {_few(open_ones)}", remedy)
     return ok("row security", f"enabled and forced on {counted(len(held), 'table')}")
+
+
+def indexes(found: Sequence[Indexed]) -> Check:
+    """Whether questions can be answered by each index that an operator had made."""
+    useless = [one.name for one in found if not one.of_use]
+    if useless:
+        why = "of a former model, of an erased scope, being built, or interrupted"
+        remedy = "wait for a build that goes on, else run `recollect admin index --drop` as the owner of the tables"
+        return warning("indexes", f"{_few(useless)}, of {len(found)}, cannot be used: {why}", remedy)
+    return ok("indexes", f"of {_few([str(one.scope) for one in found])}")
 
 
 def _to_be_made(seen: Catalogue) -> Check:

@@ -36,6 +36,7 @@ from recollect.packing.pack import Context
 from recollect.ports import Durable, Progress
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
+from recollect.ranking.proof import Exact
 from recollect.ranking.result import Ranking
 from recollect.ranking.why import Why
 
@@ -169,8 +170,13 @@ class Engine:
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         overrides: Document | None = None,
+        exact: Exact | str = "required",
     ) -> Ranking:
-        """The exact best `limit` of all the scope's memories, each with its explanation."""
+        """The exact best `limit` of all the scope's memories, each with its explanation.
+
+        With `exact="preferred"` a store that has an index of the scope may go by it; `Ranking.proof` says what came of
+        it.
+        """
         world = self._open
         asked = read_question(query)
         request = recall.read_request(
@@ -183,6 +189,7 @@ class Engine:
             past=past,
             kinds=kinds,
             overrides=overrides,
+            exact=exact,
         )
         return recall.search(world, request, limit)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -27,7 +27,8 @@ from recollect.ports import Writing
 from recollect.ranking import scorer
 from recollect.ranking.parse import Document, describe
 from recollect.ranking.profile import Hearing, Profile
-from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.proof import Exact
+from recollect.ranking.result import UNSEEN, Ranking, Scored
 
 if TYPE_CHECKING:
     from recollect.model.probe import Found
@@ -47,6 +48,7 @@ class Request:
     past: bool
     known_at: datetime | None
     kinds: frozenset[Kind]
+    exact: Exact = Exact.REQUIRED
 
 
 def read_request(
@@ -60,6 +62,7 @@ def read_request(
     past: bool = False,
     kinds: Iterable[Kind | str] | None = None,
     overrides: Document | None = None,
+    exact: Exact | str = Exact.REQUIRED,
 ) -> Request:
     """The request that is made now, about a question or about nothing; refused where it cannot be."""
     now = world.now()
@@ -75,6 +78,7 @@ def read_request(
         past=limits.a_flag("past", past),
         known_at=known,
         kinds=frozenset(wanted),
+        exact=named("exact", exact, Exact),
     )
 
 
@@ -83,9 +87,10 @@ def _screened(question: Question, world: World) -> Question:
     return Question(tuple(clean(turn, world.policy.secrets) for turn in question.turns))
 
 
-def find(world: World, request: Request) -> "Found":
-    """What the store has for the request."""
+def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
+    """What the store has for the request; what is `bounded` may lack similarities that must be asked for."""
     from recollect.model.probe import Probe
+    from recollect.ranking.bounded import boundable
 
     probe = Probe(
         scope=request.scope, at=request.at, present=request.present, past=request.past, known_at=request.known_at
@@ -95,7 +100,14 @@ def find(world: World, request: Request) -> "Found":
     text = request.question.text
     in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
     names = sought(text) if "linked" in read else ()
-    probe = replace(probe, terms=tuple(dict.fromkeys(terms(text))), names=names, encoder=world.encoder)
+    probe = replace(
+        probe,
+        terms=tuple(dict.fromkeys(terms(text))),
+        names=names,
+        encoder=world.encoder,
+        bounded=bounded and request.present and boundable(request.profile),
+        indexed=request.exact is Exact.PREFERRED,
+    )
     asked = Asked.of(text, world.store.speakers(probe) if in_turns or "addressed" in read else ())
     vectors = world.embed(asked.ways if in_turns else [text], "query")
     found = world.store.gather(replace(probe, vectors=vectors, in_turns=in_turns))
@@ -115,7 +127,31 @@ def wanted_rows(found: "Found", request: Request) -> "Rows":
 
 
 def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
-    """The exact best of what was found, with their memories."""
+    """The best of what was found, with their memories."""
+    wanted = wanted_rows(found, request)
+    left_out = _left_out(found, wanted)
+    if found.nearby is None:
+        return _ranked(found, wanted, request, limit, left_out)
+    from recollect.ranking.bounded import narrow
+
+    seen = narrow(
+        found.table,
+        request.profile,
+        request.at,
+        limit=limit,
+        rows=wanted,
+        nearby=found.nearby,
+        trusting=request.exact is Exact.PREFERRED,
+    )
+    unseen = seen.proof.eligible - seen.proof.scanned
+    ranking = _ranked(replace(found, table=seen.table), seen.rows, request, limit, left_out)
+    return replace(
+        ranking, proof=seen.proof, excluded={**ranking.excluded, UNSEEN: unseen} if unseen else ranking.excluded
+    )
+
+
+def _ranked(found: "Found", wanted: "Rows", request: Request, limit: int, left_out: Mapping[str, int]) -> Ranking:
+    """The best of these rows, with their memories."""
     from recollect.ranking.selection import rank_table
 
     rows: dict[MemoryId, int] = {}
@@ -132,23 +168,23 @@ def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
         limit=limit,
         asked=request.question is not None,
         fetch=fetch,
-        rows=wanted_rows(found, request),
+        rows=wanted,
     )
-    ranking = replace(ranking, excluded={**_left_out(found, request), **ranking.excluded})
+    ranking = replace(ranking, excluded={**left_out, **ranking.excluded})
     return _with_memories(ranking, found.memories([rows[scored.id] for scored in ranking]))
 
 
-def _left_out(found: "Found", request: Request) -> dict[str, int]:
+def _left_out(found: "Found", wanted: "Rows") -> dict[str, int]:
     """How many memories that the scope may see were not ranked, by reason."""
     barred = {reason.value: found.barred[reason] for reason in Barrier if found.barred.get(reason)}
-    others = len(found.rows) - len(wanted_rows(found, request))
+    others = len(found.rows) - len(wanted)
     return {**barred, "kind": others} if others else barred
 
 
 def search(world: World, request: Request, limit: int) -> Ranking:
-    """The exact best `limit` of all eligible memories, each with its explanation."""
+    """The best `limit` of all eligible memories, each with its explanation, and how that is known."""
     limits.a_limit("limit", limit)
-    return rank_found(find(world, request), request, limit)
+    return rank_found(find(world, request, bounded=True), request, limit)
 
 
 def recall(world: World, request: Request, budget: Budget, depth: int) -> Context:

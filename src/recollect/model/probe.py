@@ -11,6 +11,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory
+from recollect.model.nearby import Nearby
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows, Table
 
@@ -30,6 +31,9 @@ class Probe:
     what was said before it in its session. `present` says that it is now: all that the store has is known, also what a
     clock that went back dates later. `past` says that what held before the moment is asked for too. `names` is all that
     may be a name in the question, for whoever wants to know what is linked to it.
+
+    `bounded` says that who asks can do with similarities that must be asked for, so that vectors may stay in the store;
+    `indexed`, that an index which may pass over some will do to find the nearest.
     """
 
     scope: Scope
@@ -42,6 +46,8 @@ class Probe:
     vectors: Vectors | None = None
     in_turns: bool = False
     encoder: Encoder | None = None
+    bounded: bool = False
+    indexed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +57,8 @@ class Found:
     `pinned` are the eligible rows that are pinned, `barred` counts those that are not eligible. `memories` gives the
     memories of some rows as they were when this was found, or `None` where one has been erased since.
     `true_similarities` gives those of some rows to the last bit, where the column is only near them.
-    `commit` is the last one that the store knew of.
+    `nearby` is there where the column lacks similarities that must be asked for. `commit` is the last one that the
+    store knew of.
     """
 
     table: Table
@@ -61,6 +68,7 @@ class Found:
     commit: int
     memories: Callable[[Sequence[int]], Sequence[Memory | None]]
     true_similarities: Callable[[Sequence[int]], Floats] | None = None
+    nearby: Nearby | None = None
 
     def candidates(self, rows: Sequence[int]) -> list[Candidate]:
         """The candidates of these rows, with true similarities."""

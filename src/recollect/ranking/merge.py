@@ -2,11 +2,13 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.memory import MemoryId
-from recollect.ranking.result import Ranking, Scored, tally
+from recollect.ranking.proof import Proof, Stopped
+from recollect.ranking.result import UNSEEN, Ranking, Scored, tally
 
 RANK_CONSTANT = 60
 """How flat the top of a rank fusion is; the value of its authors (Cormack, Clarke and Büttcher 2009)."""
@@ -53,13 +55,19 @@ def merge(*rankings: Ranking) -> Ranking:
             if one.score != scored[one.id].score:
                 raise InvalidInput(f"{one.id!r} has two scores; rank all candidates together instead")
     excluded = sum((Counter(ranking.excluded) for ranking in rankings), Counter[str]())
-    whole = not excluded["limit"] and not first.scheme.profile.set_signals
+    whole = not excluded["limit"] and not excluded[UNSEEN] and not first.scheme.profile.set_signals
     return Ranking(
         scheme=first.scheme,
         scored=tuple(sorted(scored.values(), key=lambda one: (-one.score, one.id))),
+        proof=first.proof if len(rankings) == 1 else _together([one.proof for one in rankings], whole=whole),
         excluded=tally(first.scheme.profile, excluded),
-        exact=all(ranking.exact for ranking in rankings) and (whole or len(rankings) == 1),
     )
+
+
+def _together(proofs: Sequence[Proof], *, whole: bool) -> Proof:
+    """What several rankings looked at."""
+    stopped = Stopped.EVERY if whole and all(proof.exact for proof in proofs) else Stopped.CUT
+    return Proof(stopped, sum(one.scanned for one in proofs), sum(one.eligible for one in proofs))
 
 
 def fuse(*rankings: Ranking, constant: int = RANK_CONSTANT) -> tuple[Fused, ...]:

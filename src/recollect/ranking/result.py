@@ -11,6 +11,10 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.wording import left_out, printable, shortened
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
+from recollect.ranking.proof import Proof
+
+UNSEEN = "unseen"
+"""Why those are not in a ranking that need not be looked at, since they cannot be among the best."""
 
 SHOWN = 20
 """How many of the first show where a ranking is looked at."""
@@ -128,7 +132,7 @@ def listed(heading: str, scored: Sequence[Scored]) -> str:
 
 def tally(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
     """What was left out, by reason, in the order of the steps; reasons without any are not named."""
-    steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit"]
+    steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit", UNSEEN]
     return {step: counts[step] for step in steps if counts.get(step, 0) > 0}
 
 
@@ -136,17 +140,23 @@ def tally(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
 class Ranking:
     """Candidates best first: by score, then by id.
 
-    `excluded` counts what is not in it, by reason: "gate:relevance", "min_score", "limit".
+    `excluded` counts what is not in it, by reason: "gate:relevance", "min_score", "limit". `proof` says what was looked
+    at, and why that was enough.
     """
 
     scheme: Scheme
     scored: tuple[Scored, ...]
+    proof: Proof
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
-    exact: bool = True
 
     def __repr__(self) -> str:
         exact = "" if self.exact else ", not exact"
         return listed(f"<Ranking of {len(self)} by {self.scheme}{exact}{left_out(self.excluded)}>", self.scored)
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are for certain the best of all that were eligible."""
+        return self.proof.exact
 
     @property
     def profile(self) -> str:

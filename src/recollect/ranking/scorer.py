@@ -12,6 +12,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.ranking.explanation import Explanation, Part, Scale
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scheme, Scored, tally
 from recollect.ranking.set_signals import Given, SetSignal
 from recollect.ranking.signals import read
@@ -58,7 +59,7 @@ def rank(
     kept = passed if limit is None else passed[:limit]
     excluded["min_score"] = len(scored) - len(passed)
     excluded["limit"] = len(passed) - len(kept)
-    return Ranking(scheme=scheme, scored=tuple(kept), excluded=tally(profile, excluded))
+    return Ranking(scheme=scheme, scored=tuple(kept), proof=Proof.scan(len(pool)), excluded=tally(profile, excluded))
 
 
 def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:

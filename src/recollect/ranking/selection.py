@@ -14,6 +14,7 @@ from recollect.model.table import Floats, Rows, Table
 from recollect.ranking import scorer
 from recollect.ranking.columns import Columns, Fetch, largest
 from recollect.ranking.profile import Profile
+from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scheme, Scored, tally
 from recollect.ranking.survey import Survey, survey
 
@@ -51,7 +52,8 @@ def select(seen: Survey, limit: int) -> Ranking:
     scheme = Scheme(profile, columns.at)
     pairs = zip(columns.candidates(shown), seen.explanations(shown), strict=True)
     scored = tuple(Scored.of(candidate, explanation, scheme) for candidate, explanation in pairs)
-    return Ranking(scheme=scheme, scored=scored, excluded=tally(profile, excluded))
+    proof = Proof.scan(len(columns) + sum(seen.shut.values()))
+    return Ranking(scheme=scheme, scored=scored, proof=proof, excluded=tally(profile, excluded))
 
 
 def _best(columns: Columns, rows: Rows, scores: Floats, limit: int) -> Rows:

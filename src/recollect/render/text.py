@@ -33,6 +33,7 @@ from recollect.packing.pack import Context, Omitted, Reason
 from recollect.packing.prompt import said_by
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
+from recollect.ranking.proof import Stopped
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.render.looks import Look, Paint, plain
@@ -192,8 +193,9 @@ def profile(profile: Profile) -> str:
 
 
 def tally(ranking: Ranking) -> str:
-    """How many were ranked, and how many were left out for which reason."""
-    return f"{len(ranking)} ranked{left_out(ranking.excluded)}"
+    """How many were ranked, how many were left out for which reason, and the proof where not all were looked at."""
+    proof = "" if ranking.proof.stopped is Stopped.EVERY else f"; {ranking.proof}"
+    return f"{len(ranking)} ranked{left_out(ranking.excluded)}{proof}"
 
 
 def marks(memory: Memory) -> str:

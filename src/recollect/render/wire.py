@@ -18,6 +18,7 @@ from recollect.model.usage import Usage
 from recollect.model.verdict import Receipt
 from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
+from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Change, Gated, Outranked, Ranked, Unpacked, Why
 
@@ -196,7 +197,17 @@ def _scheme(ranking: Ranking) -> dict[str, Any]:
         "version": ranking.version,
         "at": ranking.at.isoformat(),
         "exact": ranking.exact,
+        "proof": _proof(ranking.proof),
         "excluded": dict(ranking.excluded),
+    }
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "stopped": proof.stopped.value,
+        "scanned": proof.scanned,
+        "eligible": proof.eligible,
+        "why": proof.why,
     }
 
 

@@ -9,6 +9,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.explanation import Explanation, Part
 from recollect.ranking.profiles import built_in
+from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scheme, Scored
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,4 +39,4 @@ def a_ranking(memories: Sequence[Memory], *, profile: str = "default") -> Rankin
         value = 1.0 - place / max(len(memories), 1)
         candidate = a_candidate(memory=memory, kind=memory.kind, relevance=value)
         scored.append(Scored.of(candidate, Explanation((Part("relevance", value, 1.0),)), scheme))
-    return Ranking(scheme=scheme, scored=tuple(scored))
+    return Ranking(scheme=scheme, scored=tuple(scored), proof=Proof.scan(len(scored)))

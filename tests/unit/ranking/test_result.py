@@ -10,6 +10,7 @@ import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.ranking.profiles import built_in
+from recollect.ranking.proof import Proof, Stopped
 from recollect.ranking.result import SHOWN, Scheme, Score
 from recollect.ranking.scorer import rank
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
@@ -77,7 +78,9 @@ def test_a_ranking_at_a_prompt_is_a_line_a_memory() -> None:
 
 def test_a_ranking_at_a_prompt_says_what_is_not_in_it() -> None:
     part = replace(
-        a_ranking([a_memory("a")], profile="search"), excluded={"gate:relevance": 3, "limit": 1}, exact=False
+        a_ranking([a_memory("a")], profile="search"),
+        excluded={"gate:relevance": 3, "limit": 1},
+        proof=Proof(Stopped.INDEX, 9, 20),
     )
     heading = "<Ranking of 1 by search 1 at 2026-01-01T00:00:00+00:00, not exact"
     assert repr(part).startswith(f"{heading}, left out: 3 by gate:relevance, 1 by limit>\n")

@@ -187,6 +187,7 @@ def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
         "version": built_in("default").version,
         "at": "2026-01-01T00:00:00+00:00",
         "exact": True,
+        "proof": {"stopped": "every", "scanned": 2, "eligible": 2, "why": "every eligible memory was scored"},
         "excluded": {},
         "omitted": [
             {

@@ -25,7 +25,7 @@ AGAIN = 0.2
 """How many seconds pass before a server is asked again for a connection that somebody waits for."""
 
 _PASSING = (
-    *("too many clients", "connection slots", "starting up", "shutting down", "recovery mode"),
+    *("too many clients", "connection slots", "starting up", "shutting down", "recovery mode", "recovery state"),
     *("Connection refused", "timeout expired", "Is the server running"),
 )
 """What is said of a server to which the next attempt may find a way; the driver tells it in words alone."""

@@ -55,6 +55,8 @@ class Database:
             self._read_only = _only_reads(db)
             if whole and db.execute(f"SELECT FROM {SCHEMA}.moving").fetchone() is not None:
                 raise StoreError(f"{self.name}: {BEING_MOVED}")
+        self.vectors = vectors
+        """The schema that pgvector is in, which is on nobody's path."""
         self._kind = sql.SQL("{}.vector").format(sql.Identifier(vectors))
         longest = sql.Literal(f"{max(int(patience * 1000), 1)}ms")
         self._waiting = sql.SQL("SET LOCAL lock_timeout = {}").format(longest)

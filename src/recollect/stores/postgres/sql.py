@@ -19,10 +19,15 @@ def _noted(table: str) -> str:
     return f"(SELECT {table}.more::jsonb AS more OFFSET 0) n"
 
 
-def _vector(contents: str) -> str:
+def _embedded(contents: str) -> str:
+    """The number of a content, if it has a direction."""
+    return _vector(contents, "content")
+
+
+def _vector(contents: str, column: str = "value") -> str:
     """The direction of a content, if it has one; looked up, since the planner learns late how many a model has."""
     return (
-        f"(SELECT w.value FROM vectors w WHERE {_within('w')}"  # noqa: S608 — of names that are ours
+        f"(SELECT w.{column} FROM vectors w WHERE {_within('w')}"  # noqa: S608 — of names that are ours
         f" AND (w.root, w.content, w.encoder) = ({contents}.root, {contents}.number, %(encoder)s))"
     )
 
@@ -51,10 +56,12 @@ _MARKS = {
     "memories": always("ARRAY(SELECT json_array_elements_text(%(memories)s::json)::bigint)"),
 }
 
-SQL = cast(
-    "Mapping[str, LiteralString]",
-    filled(
-        statements("recollect.stores.postgres", "queries.sql", "upkeep.sql", "reembedding.sql", "moving.sql"), _MARKS
-    ),
-)
+_WRITTEN = statements("recollect.stores.postgres", "queries.sql", "upkeep.sql", "reembedding.sql", "moving.sql")
+
+BARE_ENTRIES = "bare_entries"
+"""The statement `entries` with the number of the content in place of its vector, if it has one."""
+
+_BARE = filled({BARE_ENTRIES: _WRITTEN["entries"]}, {**_MARKS, "vector": _embedded})
+
+SQL = cast("Mapping[str, LiteralString]", {**filled(_WRITTEN, _MARKS), **_BARE})
 """Every statement by its name; none has anything in it but what the files have."""

@@ -8,19 +8,23 @@ from typing import TypeVar
 from recollect.model.archive import Inventory, Item
 from recollect.model.erasure import Search
 from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
+from recollect.model.probe import Probe
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.wording import printable
 from recollect.ports import Writing
 from recollect.stores.postgres.connection import Database
+from recollect.stores.postgres.nearby import PostgresNearby, indexed_scope
 from recollect.stores.postgres.putoff import PutOff
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.renumbering import numbers, renumbered
+from recollect.stores.postgres.sql import BARE_ENTRIES
 from recollect.stores.postgres.transactions import reading, seen
 from recollect.stores.postgres.writer import Writer
 from recollect.stores.relational.archive import exported
 from recollect.stores.relational.counting import count
-from recollect.stores.relational.reading import RelationalReading
+from recollect.stores.relational.library import Bare
+from recollect.stores.relational.reading import RelationalReading, Seen
 from recollect.stores.relational.session import Session
 
 T = TypeVar("T")
@@ -86,6 +90,15 @@ class PostgresStore(RelationalReading):
         with ExitStack() as whatever_happens:
             whatever_happens.callback(self._database.close)
             self._put_off.close()
+
+    def _bare(self, db: Session, probe: Probe, encoder: int) -> Bare | None:
+        return Bare(BARE_ENTRIES, indexed_scope(db, probe.scope, encoder) if probe.indexed else None)
+
+    def _nearby(self, probe: Probe, seen: Seen) -> PostgresNearby | None:
+        if probe.vectors is None:
+            return None
+        indexed = None if seen.bare is None else seen.bare.indexed
+        return PostgresNearby(self._database, probe, probe.vectors[0], seen.view, seen.encoder, indexed)
 
     def _read(self, scope: Scope | None, look: Callable[[Session], T], *, below: bool = False) -> T:
         return seen(self._database, Reach.of(scope, wide=below), look)

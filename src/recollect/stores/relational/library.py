@@ -3,6 +3,7 @@
 import json
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,22 @@ from recollect.stores.relational.session import Row, Session
 from recollect.stores.relational.shelf import HELD, USED, Shelf, Stamp
 from recollect.stores.relational.view import View
 
-Key = tuple[int, int, bool]
-"""Which shelf: the scope's number, the encoder's, and whether only what the scope shares is on it."""
+ENTRIES = "entries"
+"""The statement that reads memories with their vectors."""
+
+Key = tuple[int, int, bool, str]
+"""Which shelf: the scope's number, the encoder's, whether only what it shares is on it, and what reads its entries."""
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """That vectors may stay in the tables: what reads entries without them, and the scope that an index is of."""
+
+    entries: str
+    indexed: int | None = None
+
 
 MOST_VIEWS = 16
 """How many scopes have their columns joined at a time, beside the shelves that these are of."""
@@ -34,11 +49,11 @@ class Library:
     def __init__(self, largest: int = CACHE_BYTES) -> None:
         self._largest = largest
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
-        self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
+        self._views: OrderedDict[tuple[Scope, int, bool], View] = OrderedDict()
         self._locks: dict[Key, Lock] = defaultdict(Lock)
         self._lock = Lock()
 
-    def view(self, db: Session, probe: Probe, encoder: int) -> tuple[View, int]:
+    def view(self, db: Session, probe: Probe, encoder: int, bare: Bare | None = None) -> tuple[View, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
         scope, known_at = probe.scope, probe.known_at
         stamps = _stamps(db, scope)
@@ -48,7 +63,10 @@ class Library:
             then = _as_of(db, _worth_it(db, scope, former), probe, encoder, commit)
             return View(then), commit
         commit, _ = db.the("last_commit")
-        shelves = [self._shelf(db, whose, (number, encoder, whose != scope), stamp) for whose, number, stamp in stamps]
+        shelves = [
+            self._shelf(db, whose, self._key(db, (number, encoder, whose != scope, ENTRIES), bare), stamp)
+            for whose, number, stamp in stamps
+        ]
         present = _worth_it(db, scope, shelves)
         then = _as_of(db, present, probe, encoder, commit)
         return self._view(scope, encoder, present) if then is present else View(then), commit
@@ -60,16 +78,34 @@ class Library:
             self._locks.clear()
             self._views.clear()
 
+    def _key(self, db: Session, whole: Key, bare: Bare | None) -> Key:
+        """Which shelf to look at: the whole one, or a bare one if vectors may stay in the tables and had better.
+
+        Where the vectors are here already, use is made of them. An index is of all that a scope has, so it is asked for
+        the scope itself alone: whom it shares some of it with would learn how much there is besides.
+        """
+        if bare is None:
+            return whole
+        scope, encoder, only_shared, _ = whole
+        key = scope, encoder, only_shared, bare.entries
+        with self._lock.here:
+            here, known = whole in self._shelves, self._shelves.get(key)
+        if here or (scope == bare.indexed and not only_shared):
+            return whole if here else key
+        count = db.the("entries_count", scope=scope, after=0)[0] if known is None else len(known)
+        return key if count * _dimensions(db) * FLOAT_BYTES > self._largest else whole
+
     def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
         """The view of these shelves; the one made before, if they are the same."""
+        key = scope, encoder, any(shelf.contents is not None for shelf in shelves)
         with self._lock.here:
-            known = self._views.get((scope, encoder))
+            known = self._views.get(key)
             same = known is not None and len(known.shelves) == len(shelves)
             if known is not None and same and all(a is b for a, b in zip(known.shelves, shelves, strict=True)):
-                self._views.move_to_end((scope, encoder))
+                self._views.move_to_end(key)
                 return known
             view = View(shelves)
-            self._views[scope, encoder] = view
+            self._views[key] = view
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return view
@@ -87,7 +123,7 @@ class Library:
 
     def _updated(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
         """The shelf as this transaction sees it; one that is already further along is left to the others."""
-        number, encoder, only_shared = key
+        number, encoder, only_shared, entries = key
         with self._lock.here:
             known = self._shelves.get(key)
         if known is not None and known.stamp == stamp:
@@ -95,11 +131,11 @@ class Library:
         usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
-            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared)
+            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared, bare=entries != ENTRIES)
         unshared = not only_shared or known.stamp.changed > 0  # one that is shared no longer must be seen to leave
         given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": unshared}
         (most,) = db.the("entries_count", scope=number, after=known.stamp.changed)
-        found = db.each("entries", **given)
+        found = db.each(entries, **given)
         shelf = known.with_rows(found, stamp, most=most)
         if known.stamp.changed:
             shelf = shelf.with_uses(db.all("uses_since", scope=number, after=known.stamp.used), stamp)

@@ -3,7 +3,9 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
 from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.nearby import Nearby
 from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
@@ -18,7 +21,7 @@ from recollect.model.usage import UNUSED, Usage
 from recollect.stores.refusals import refuse_other_model
 from recollect.stores.relational import rows
 from recollect.stores.relational.counting import present_model
-from recollect.stores.relational.library import Library
+from recollect.stores.relational.library import Bare, Library
 from recollect.stores.relational.session import Row, Session, seen
 from recollect.stores.relational.view import View
 
@@ -26,6 +29,16 @@ T = TypeVar("T")
 
 PAGE = 500
 """How many memories are read at a time when all of a scope are listed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """All that a probe may see, the last commit that was known, the model's number, and if vectors may stay away."""
+
+    view: View
+    commit: int
+    encoder: int
+    bare: Bare | None
 
 
 class RelationalReading(ABC):
@@ -45,22 +58,25 @@ class RelationalReading(ABC):
         return self._read(None, lambda db: present_model(db)[1])
 
     def speakers(self, probe: Probe) -> frozenset[str]:
-        view, _, _ = self._seen(probe)
+        view = self._seen(probe).view
         return view.said_by(view.eligible(probe.at, present=probe.present, past=probe.past)[0])
 
     def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
-        view, _, _ = self._seen(probe)
+        view = self._seen(probe).view
         mask, _ = view.eligible(probe.at, present=probe.present, past=probe.past)
         return {view.ids[row]: names for row, names in view.mentions.mentions(mask).items()}
 
     def gather(self, probe: Probe) -> Found:
-        view, commit, embedded = self._seen(probe)
+        seen = self._seen(probe)
+        view, commit = seen.view, seen.commit
         mask, barred = view.eligible(probe.at, present=probe.present, past=probe.past)
-        vectors = probe.vectors if embedded else None
+        vectors = probe.vectors if seen.encoder > 0 else None
+        nearby = self._nearby(probe, seen) if view.bare else None
         said = view.turns(mask) if probe.in_turns else None
         near, error = (None, 0.0) if vectors is None else view.similarities(vectors, said)
         shares = view.shares(probe.terms, mask, said) if probe.terms else None
         settings = view.settings(probe.terms, mask) if probe.terms and said is not None else None
+        true = None if vectors is None else partial(view.true_similarities, vectors, said)
         links = view.mentions.linked(probe.names, mask) if probe.names else None
         linked, link = (None, None) if links is None else links
         return Found(
@@ -72,7 +88,8 @@ class RelationalReading(ABC):
             barred=barred,
             commit=commit,
             memories=lambda asked: self._memories(probe.scope, view, asked, commit),
-            true_similarities=None if vectors is None else lambda asked: view.true_similarities(vectors, said, asked),
+            true_similarities=true if nearby is None else nearby.true_similarities,
+            nearby=nearby,
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
@@ -123,16 +140,23 @@ class RelationalReading(ABC):
         row = self._read(scope, lambda db: db.one("key", path=str(scope), key=key))
         return None if row is None else rows.kept(scope, key, row)
 
-    def _seen(self, probe: Probe) -> tuple[View, int, bool]:
-        """All that the probe may see, the last commit that was known, and whether there are vectors at all."""
-
-        def look(db: Session) -> tuple[View, int, bool]:
+    def _seen(self, probe: Probe) -> Seen:
+        def look(db: Session) -> Seen:
             number, model = present_model(db)
             refuse_other_model(model, probe.encoder)
-            view, commit = self._library.view(db, probe, number)
-            return view, commit, number > 0
+            bare = self._bare(db, probe, number) if probe.bounded and number > 0 else None
+            view, commit = self._library.view(db, probe, number, bare)
+            return Seen(view, commit, number, bare)
 
         return self._read(probe.scope, look)
+
+    def _bare(self, db: Session, probe: Probe, encoder: int) -> Bare | None:
+        """That vectors may stay in the tables, where they can be asked for."""
+        return None
+
+    def _nearby(self, probe: Probe, seen: Seen) -> Nearby | None:
+        """What can be asked of the vectors that stay in the tables."""
+        return None
 
     def _memories(self, scope: Scope, view: View, asked: Sequence[int], commit: int) -> list[Memory | None]:
         """The memories of these rows as they were in their commits or former versions; `None` where one was erased."""

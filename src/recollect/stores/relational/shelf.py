@@ -53,13 +53,15 @@ class Stamp:
 
 Row = tuple[Any, ...]
 """A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, LABELS, the
-end of its text, the names in it, terms and vector."""
+end of its text, the names in it, terms and vector; or in place of the vector, for a shelf without them, the number of
+the content that it is of."""
 
 _NUMBER, _CHANGED, _ID, _KIND, _STATUS, _SHARED, _PINNED = range(7)
 _LABELS = dict(zip(LABELS, range(7 + len(FIELDS), 7 + len(FIELDS) + len(LABELS)), strict=True))
 _END = 7 + len(FIELDS) + len(LABELS)
 _NAMES = _END + 1
 _TERMS = _END + 2
+_VECTOR = _END + 3
 
 ID_BYTES = 96
 """What an id and its place in a list take."""
@@ -93,13 +95,15 @@ class Shelf:
     postings: Postings
     mentions: Mentions
     matrix: NDArray[np.float32]
+    contents: NDArray[np.int64] | None
+    """Of a shelf whose vectors stay in the tables, the contents that they are of, 0 for none; its matrix is empty."""
     away: frozenset[int]
     """The numbers of memories whose status keeps them from being recalled; they have no row."""
     unindexed: frozenset[int]
 
     @classmethod
-    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False) -> "Shelf":
-        """A shelf with nothing on it."""
+    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False, bare: bool = False) -> "Shelf":
+        """A shelf with nothing on it; what comes on a `bare` one leaves its vectors where they are."""
         return cls(
             scope=scope,
             only_shared=only_shared,
@@ -117,7 +121,8 @@ class Shelf:
             alive=np.empty(0, dtype=np.bool_),
             postings=Postings.of([]),
             mentions=Mentions(),
-            matrix=np.empty((0, dimensions), dtype=np.float32),
+            matrix=np.empty((0, 0 if bare else dimensions), dtype=np.float32),
+            contents=np.empty(0, dtype=np.int64) if bare else None,
             away=frozenset(),
             unindexed=frozenset(),
         )
@@ -171,6 +176,7 @@ class Shelf:
             postings=self.postings.append(*taken.postings),
             mentions=self.mentions.append(taken.mentioned),
             matrix=taken.matrix,
+            contents=None if self.contents is None else taken.column(_VECTOR),
             away=_without(self.away, anew) | away,
             unindexed=_without(self.unindexed, anew) | unindexed,
         )
@@ -187,6 +193,7 @@ class Shelf:
             **{place: self.columns[name] for place, name in enumerate(FIELDS, start=_PINNED + 1)},
             **{place: self.labels[name] for name, place in _LABELS.items()},
             _END: self.asks,
+            **({} if self.contents is None else {_VECTOR: self.contents}),
         }
 
     def revised_since(self, at: datetime) -> Rows:
@@ -249,7 +256,7 @@ class _Taken:
         """Take these rows; what is nothing is NaN, also a vector."""
         if not held:
             return
-        *columns, vectors = zip(*held, strict=True)
+        columns = list(zip(*held, strict=True))
         self.ids += columns[_ID]
         self.postings.append(Postings.of(columns[_TERMS]))
         self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
@@ -259,13 +266,16 @@ class _Taken:
         for place in _LABELS.values():
             self.names.update({label(name): name for name in set(columns[place]) if name is not None})
             columns[place] = tuple(0 if name is None else label(name) for name in columns[place])
+        if _VECTOR in self._columns:
+            columns[_VECTOR] = tuple(content or 0 for content in columns[_VECTOR])
         start, self._end = self._end, self._end + len(held)
         for place, column in self._columns.items():
             column[start : self._end] = columns[place]
-        dimensions = self._whole.shape[1]
-        missing = np.full(dimensions, np.nan, dtype="<f4").tobytes()
-        bytes = b"".join(missing if vector is None else vector for vector in vectors)
-        self._whole[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(held), dimensions)
+        if _VECTOR not in self._columns:
+            dimensions = self._whole.shape[1]
+            missing = np.full(dimensions, np.nan, dtype="<f4").tobytes()
+            bytes = b"".join(missing if vector is None else vector for vector in columns[_VECTOR])
+            self._whole[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(held), dimensions)
 
     def column(self, place: int) -> NDArray[Any]:
         """A column with what came for it."""

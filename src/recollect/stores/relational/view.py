@@ -43,11 +43,13 @@ class Stack:
         return 2
 
     def __getitem__(self, rows: Rows) -> NDArray[np.float32]:
-        found = np.empty((len(rows), self.parts[0].shape[1]), dtype=np.float32)
+        width = max(part.shape[1] for part in self.parts)
+        found = np.full((len(rows), width), np.nan, dtype=np.float32)
         first = 0
         for part in self.parts:
             here = (rows >= first) & (rows < first + len(part))
-            found[here] = part[rows[here] - first]
+            if part.shape[1] == width:  # the vectors of the others are not here
+                found[here] = part[rows[here] - first]
             first += len(part)
         return found
 
@@ -58,6 +60,37 @@ class View:
 
     shelves: tuple[Shelf, ...]
     _all: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def bare(self) -> bool:
+        """Whether vectors of it stay in the tables."""
+        return any(shelf.contents is not None for shelf in self.shelves)
+
+    @derived
+    def contents(self) -> NDArray[np.int64]:
+        """The contents of the vectors that stay in the tables; 0 for rows without."""
+        return _joined(
+            [np.zeros(len(one), dtype=np.int64) if one.contents is None else one.contents for one in self.shelves]
+        )
+
+    @derived
+    def held(self) -> NDArray[np.bool_]:
+        """Whether the vector of each row is here, if it has one."""
+        return np.repeat([shelf.contents is None for shelf in self.shelves], list(map(len, self.shelves)))
+
+    def rows_of(self, contents: NDArray[np.int64]) -> Rows:
+        """The rows whose vectors are of these contents, in order."""
+        order, numbers = self._by_content
+        first, last = (np.searchsorted(numbers, contents, side=side) for side in ("left", "right"))
+        counts = last - first
+        places = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
+        return np.sort(order[places])
+
+    @derived
+    def _by_content(self) -> tuple[Rows, NDArray[np.int64]]:
+        """The rows in the order of their contents, and these."""
+        order = np.argsort(self.contents, kind="stable")
+        return order, self.contents[order]
 
     @derived
     def ids(self) -> list[MemoryId]:
@@ -86,7 +119,7 @@ class View:
             },
             dates={**{name: self.column(name) for name in DATES}, "last_accessed_at": self.column("last_served_at")},
             kinds=_joined([shelf.kinds for shelf in self.shelves]),
-            vectors=self._vectors,
+            vectors=None if self.bare else self._vectors,
             labels={"scope": self._scopes, "session": self.sessions, "speaker": self.speakers},
         )
 
@@ -203,7 +236,7 @@ class View:
 
     def similarities(self, vectors: Vectors, said: Turns | None) -> tuple[Floats, float]:
         """The similarity of every row, and how far it may be off; NaN for rows without a vector."""
-        near = _joined([near_cosines(shelf.matrix, vectors) for shelf in self.shelves]).astype(np.float64)
+        near = _joined([_near(shelf, vectors) for shelf in self.shelves]).astype(np.float64)
         return near if said is None else said.near(near), error_bound(vectors.shape[1])
 
     def true_similarities(self, vectors: Vectors, said: Turns | None, rows: Sequence[int]) -> Floats:
@@ -280,6 +313,13 @@ class View:
     @derived
     def pinned(self) -> Rows:
         return np.flatnonzero(_joined([shelf.pinned for shelf in self.shelves]))
+
+
+def _near(shelf: Shelf, vectors: Vectors) -> NDArray[np.float32]:
+    """The similarities of a shelf, as far as it has vectors."""
+    if shelf.contents is None:
+        return near_cosines(shelf.matrix, vectors)
+    return np.full(len(shelf), np.nan, dtype=np.float32)
 
 
 def _labels(name: str, shelves: Sequence[Shelf]) -> Labels:

@@ -1,0 +1,66 @@
+"""Indexes of the nearest, told: as JSON, and to people."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.model.indexing import Indexed
+from recollect.model.wording import counted
+from recollect.render.table import Table
+
+
+def fields(one: Indexed) -> dict[str, Any]:
+    """The JSON of one."""
+    return {
+        "name": one.name,
+        "scope": one.scope,
+        "model": one.model,
+        "vectors": one.vectors,
+        "bytes": one.bytes,
+        "valid": one.valid,
+        "present": one.present,
+    }
+
+
+def table(indexes: Sequence[Indexed]) -> Table:
+    """All of them, one a row."""
+    rows = [
+        (one.name, one.scope or "", one.model or "", str(one.vectors), _megabytes(one), state(one)) for one in indexes
+    ]
+    return Table(("index", "scope", "model", "vectors", "size", "state"), rows)
+
+
+def state(one: Indexed) -> str:
+    """How it stands with an index."""
+    if one.scope is None:
+        return "of a scope that was erased"
+    if not one.present:
+        return "of a former model"
+    return "in use" if one.valid else "being built, or interrupted"
+
+
+def sentence(built: Indexed) -> str:
+    """What became of a build, in a sentence."""
+    what = f"{counted(built.vectors, 'vector')} of {built.model}, {_megabytes(built)}"
+    return f"{built.scope} has an index {'now' if built.built else 'already'}: {what}"
+
+
+def dropped(indexes: Sequence[Indexed]) -> str:
+    """What was dropped, in a sentence."""
+    if not indexes:
+        return "there was no index to drop"
+    room = sum(one.bytes for one in indexes) / 1e6
+    return f"dropped {', '.join(one.name for one in indexes)}: {room:,.1f} MB are free"
+
+
+def hint(indexes: Sequence[Indexed]) -> str:
+    """What an operator may want to do next."""
+    if not indexes:
+        return "no scope has an index of its own; `recollect admin index --scope SCOPE` builds one"
+    useless = [one for one in indexes if not one.of_use]
+    if useless:
+        return f"{len(useless)} of no use, unless it is being built; `recollect admin index --drop` drops what is"
+    return f"{counted(len(indexes), 'index', 'indexes')}, all in use"
+
+
+def _megabytes(one: Indexed) -> str:
+    return f"{one.bytes / 1e6:,.1f} MB"

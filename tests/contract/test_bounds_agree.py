@@ -1,0 +1,81 @@
+"""Whatever happens to a store whose vectors stay in the database, bounds find the best that the oracle finds."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.model.probe import Found, Probe
+from recollect.ranking.bounded import boundable, narrow
+from recollect.ranking.profile import Profile
+from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.result import Ranking
+from recollect.ranking.scorer import rank
+from recollect.ranking.selection import rank_table
+from recollect.stores.dictionary import DictionaryStore
+from recollect.stores.postgres.store import PostgresStore
+from recollect.testing.keeping import Clock, candidates
+from tests.contract.histories import ONE_ROOT, Look, Write, histories, looks
+from tests.contract.sorts import postgres
+from tests.postgres import Server
+
+PROFILES = [built_in(name) for name in sorted(BUILT_IN) if boundable(built_in(name))]
+
+
+def shown(ranking: Ranking) -> object:
+    return [(one.id, float(one.score).hex(), one.explanation) for one in ranking]
+
+
+def by_bounds(found: Found, probe: Probe, profile: Profile, limit: int) -> Ranking:
+    """The best, as whoever does not trust an index finds them."""
+    assert found.nearby is not None
+    seen = narrow(found.table, profile, probe.at, limit=limit, rows=found.rows, nearby=found.nearby, trusting=False)
+    assert seen.proof.exact
+    fetch = replace(found, table=seen.table).candidates
+    return rank_table(seen.table, profile, probe.at, limit=limit, asked=True, fetch=fetch, rows=seen.rows)
+
+
+def presently(look: Look, clock: Clock) -> Probe:
+    """What is asked, as one question about the present."""
+    return replace(look, present=True, known=None, as_of=look.as_of * 0, ways=look.ways[:1] or (0,)).probe(clock)
+
+
+def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_template: str) -> None:
+    sort = postgres(postgres_server, postgres_template)
+    stayed: list[int] = []
+
+    @settings(max_examples=sort.looking.max_examples)
+    @given(
+        histories(ONE_ROOT),
+        st.lists(looks(ONE_ROOT), min_size=1, max_size=2),
+        st.sampled_from(PROFILES),
+        st.integers(1, 6),
+    )
+    def holds(history: Sequence[Write | Look], asked_for: list[Look], profile: Profile, limit: int) -> None:
+        clock = Clock()
+        plain = DictionaryStore(clock)
+        with (
+            postgres_server.database(like=postgres_template) as name,
+            closing(PostgresStore(postgres_server.url(name), clock)) as writer,
+            closing(PostgresStore(postgres_server.url(name), clock, cache_bytes=1)) as bare,
+        ):
+            for event in [*history, *asked_for]:
+                if isinstance(event, Write):
+                    before = clock.now
+                    event.apply(plain, clock)
+                    clock.now = before
+                    event.apply(writer, clock)
+                    continue
+                probe = replace(presently(event, clock), in_turns=False)
+                found = bare.gather(replace(probe, bounded=True))
+                expected = rank(candidates(plain.gather(probe)).values(), profile, probe.at, limit=limit, asked=True)
+                if found.nearby is None:  # there is nothing on its shelves whose vector could stay anywhere
+                    assert not found.table.ids or plain.encoder() is None
+                else:
+                    stayed.append(len(found.nearby.rows))
+                    assert shown(by_bounds(found, probe, profile, limit)) == shown(expected)
+
+    holds()
+    assert any(stayed)
