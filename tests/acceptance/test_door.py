@@ -76,7 +76,7 @@ class Door:
             "extract_soon": self._arguments("extract_soon", turns=["I prefer a seat by the window"], scope=ANA),
             "entities": {"scope": ANA, "limit": 3},
             "neighbours": {"name_or_id": id, "scope": ANA, "limit": 3},
-            "search": asked | {"query": "seat", "limit": 3, "overrides": None},
+            "search": asked | {"query": "seat", "limit": 3, "overrides": None, "exact": "required"},
             "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
             "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
             "why": asked | {"id": id, "query": "seat", "tokens": 200, "depth": 3, "overrides": None},
