@@ -79,7 +79,9 @@ def arguments() -> argparse.ArgumentParser:
     known.add_argument("--scopes", type=int, default=1, metavar="N", help="scopes, each of a root of its own")
     known.add_argument("--dimensions", type=int, default=384, metavar="N", help="of every vector")
     known.add_argument("--questions", type=int, default=50, metavar="N", help="for each profile and way")
-    known.add_argument("--ingest", type=int, default=2_000, metavar="N", help="memories written to measure writing")
+    known.add_argument(
+        "--ingest", type=int, default=4_000, metavar="N", help="memories written in each way, by the thousand"
+    )
     known.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is made up")
     known.add_argument("--no-index", action="store_true", help="without the index of a scope, and what goes by it")
     known.add_argument("--augmented", action="store_true", help="also the augmented inner product, for three-signal")
@@ -89,7 +91,7 @@ def arguments() -> argparse.ArgumentParser:
         type=Path,
         default=Path(tempfile.gettempdir()),
         metavar="DIR",
-        help="where the server keeps its files: a million memories take about 12 GB",
+        help="where the server keeps its files: 12 GB for a million memories, augmented, and 8 GB for its log",
     )
     known.add_argument(
         "--set", type=setting, action="append", default=[], metavar="NAME=VALUE", help="another setting of the server"
