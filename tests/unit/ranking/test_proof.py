@@ -1,0 +1,30 @@
+"""What a proof says: whether it is exact, of how many, and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from recollect.ranking.proof import WHY, Proof, Stopped
+from recollect.render import text
+from recollect.testing import a_memory, a_ranking
+
+
+@pytest.mark.parametrize(
+    ("stopped", "exact"),
+    [(Stopped.EVERY, True), (Stopped.BOUND, True), (Stopped.INDEX, False), (Stopped.CUT, False)],
+)
+def test_it_is_exact_unless_an_index_or_another_ranking_was_taken_at_its_word(stopped: Stopped, exact: bool) -> None:
+    proof = Proof(stopped, 12, 3_400)
+    assert proof.exact is exact
+    assert str(proof) == f"{'exact' if exact else 'not exact'}, 12 of 3,400 scored: {WHY[stopped]}"
+
+
+def test_every_reason_is_said_in_words() -> None:
+    assert WHY.keys() == set(Stopped)
+
+
+def test_people_are_told_of_it_where_not_all_were_looked_at() -> None:
+    every = a_ranking([a_memory("a")])
+    assert text.tally(every) == "1 ranked"
+    some = replace(every, proof=Proof(Stopped.INDEX, 1, 9), excluded={"unseen": 8})
+    assert text.tally(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"
