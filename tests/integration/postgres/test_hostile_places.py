@@ -4,6 +4,7 @@ from contextlib import closing
 
 import psycopg
 import pytest
+from psycopg import sql
 
 import recollect
 from recollect.errors import ScopeError
@@ -11,6 +12,7 @@ from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.builders import SCOPE
 from recollect.testing.keeping import Clock, a_note, put
+from recollect.wiring import index_scope
 from tests.postgres import admin_url
 
 SEAT = "Ana prefers window seats."
@@ -36,6 +38,19 @@ def test_functions_that_others_made_beside_pgvector_are_never_called(postgres_ur
         db.execute(THEIRS.format("step(bigint[], bigint) RETURNS bigint[]").encode())
         db.execute("CREATE AGGREGATE array_agg(bigint) (SFUNC = step, STYPE = bigint[], INITCOND = '{}')")
     assert filled(postgres_url) == [SEAT]
+
+
+@pytest.mark.parametrize("schema", ['100% "ours"', "%s", "%(root)s {}"])
+def test_pgvector_may_be_in_a_schema_of_any_name(schema: str, postgres_url: str) -> None:
+    name = sql.Identifier(schema)
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+        db.execute(sql.SQL("CREATE EXTENSION vector SCHEMA {}").format(name))
+    assert filled(postgres_url) == [SEAT]
+    index_scope(postgres_url, "acme/ana")
+    with recollect.open(postgres_url, embedder="hashing") as memory:
+        found = memory.search("which seat?", scope="acme/ana", profile="three-signal", exact="preferred")
+    assert [one.memory.text for one in found] == [SEAT]
 
 
 @pytest.mark.parametrize(

@@ -163,9 +163,10 @@ class PostgresSession:
             if self._pipeline is None:
                 self._heard()
 
-    def composed(self, statement: sql.Composed, /, **given: object) -> list[Row]:
-        """What a statement gives that is made for the occasion."""
-        return self._rows(self._execute(statement, given))
+    def composed(self, statement: sql.Composed) -> list[Row]:
+        """What a statement gives that is made for the occasion, with all it is given in it."""
+        self._tell()
+        return self._rows(self._db.execute(statement, binary=True))
 
     def _asked(self, statement: str, given: dict[str, object]) -> "psycopg.Cursor[Row]":
         self._let_sort(statement)
