@@ -4,6 +4,7 @@ Starts a PostgreSQL of its own, fills it with made-up memories, and measures, as
 
   ours, exact            engine.search, from columns in memory
   ours, exact preferred  engine.search(exact="preferred"), from the index of the scope where it is enough
+  ours, exact, no room   engine.search where `cache_bytes` holds all columns of the scope but vectors (one scope)
   (a)                    the statement of seed 001 over its own table, with the formula of each profile; the table has
                          an index by agent besides, which the seed does not name
   (a) in floats          the same with casts: as it is written, PostgreSQL takes exp() of a decimal, digit by digit
@@ -36,7 +37,7 @@ from postgres import checking, filling, process, searching, seed, ways
 from postgres.filling import Admin
 from postgres.material import Material, Question, Told
 from postgres.report import Report, stretch
-from postgres.ways import EXACT, PREFERRED, Ours, Way
+from postgres.ways import EXACT, NO_ROOM, NO_ROOM_BYTES, PREFERRED, Ours, Way
 from postgres.writing import Ingest
 from recollect import wiring
 
@@ -206,10 +207,14 @@ def search(
         preferred = Ours(stack.enter_context(ways.open_engine(url, material, questions)), PREFERRING)
         if not chosen.no_index:
             compared.append(Way(PREFERRED, preferred.ask))
+        bare = Ours(stack.enter_context(ways.open_engine(url, material, questions, NO_ROOM_BYTES * material.rows)))
+        if material.scopes == 1:
+            compared.append(Way(NO_ROOM, bare.ask))
         compared += ways.in_sql(stack, url, augmented=chosen.augmented)
         searching.measure(compared, questions, report)
         searching.tell_looked(EXACT, exact, report)
         searching.tell_looked(PREFERRED, preferred, report)
+        searching.tell_looked(NO_ROOM, bare, report)
     process.tell(EXACT, process.cold(url, material, questions[0], {}), material, report)
     if not chosen.no_index:
         process.tell(PREFERRED, process.cold(url, material, questions[0], PREFERRING), material, report)

@@ -17,7 +17,10 @@ PROFILES = ("three-signal", "five-signal", "salience")
 CACHE_BYTES = 16 << 30
 """So that the columns of a scope stay in memory, whatever its size."""
 
-EXACT, PREFERRED = "ours, exact", "ours, exact preferred"
+NO_ROOM_BYTES = 1_000
+"""For each memory: enough for all columns but the vectors."""
+
+EXACT, PREFERRED, NO_ROOM = "ours, exact", "ours, exact preferred", "ours, exact, no room"
 AS_WRITTEN, IN_FLOATS, RERANKED = "(a) the seed's SQL", "(a) in floats", "(b) nearest 100, re-ranked"
 AUGMENTED: Mapping[int, str] = {100: "inner product, ef 100", 400: "inner product, ef 400"}
 
@@ -83,10 +86,12 @@ class Sql:
         return {"query": query, "agent_id": str(question.scope), "now": AT, "top_k": BEST}
 
 
-def open_engine(url: str, material: Material, questions: Sequence[Question]) -> recollect.Engine:
+def open_engine(
+    url: str, material: Material, questions: Sequence[Question], cache_bytes: int = CACHE_BYTES
+) -> recollect.Engine:
     """The engine of the store, which is told the directions of the questions."""
     told = Told(material.dimensions, questions)
-    return recollect.open(url, embedder=told, clock=lambda: AT, settings={"cache_bytes": CACHE_BYTES})
+    return recollect.open(url, embedder=told, clock=lambda: AT, settings={"cache_bytes": cache_bytes})
 
 
 def connected(stack: ExitStack, url: str, *settings: LiteralString) -> "psycopg.Connection[tuple[Any, ...]]":

@@ -1,5 +1,6 @@
 """Profiles by name or file, as they are and as the settings have them."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from recollect.config.file import text_of
@@ -24,14 +25,15 @@ def profile(source: str | Path, overrides: Document | None = None) -> Profile:
 
 def configured_profile(settings: Settings, source: str | Path, overrides: Document | None = None) -> Profile:
     """The same with the usage decay of the settings, where it is a built-in one that has it, under `overrides`."""
-    found = profile(source)
-    if limits.a_path("profile", source) in DECAYING:
-        found = override(found, {"factors": {"rarity": _rarity(settings.usage_decay)}})
+    named = limits.a_path("profile", source)
+    found = _decaying(named, settings.usage_decay) if named in DECAYING else profile(source)
     return found if overrides is None else override(found, overrides)
 
 
-def _rarity(decay: UsageDecay) -> Document | None:
-    return {"rate": decay.decay_factor} if decay.enabled else None
+@lru_cache(maxsize=64)
+def _decaying(name: str, decay: UsageDecay) -> Profile:
+    """A built-in profile with this usage decay; every search asks for it."""
+    return override(built_in(name), {"factors": {"rarity": {"rate": decay.decay_factor} if decay.enabled else None}})
 
 
 def profile_file(path: Path) -> Profile:
