@@ -33,7 +33,9 @@ from recollect.errors import (
 )
 from recollect.model.candidate import Candidate
 from recollect.model.draft import Draft
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status
+from recollect.model.plan import Plan
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance, Trust
 from recollect.model.usage import Usage
@@ -92,11 +94,13 @@ __all__ = [
     "Gated",
     "InvalidInput",
     "Kind",
+    "Level",
     "Memory",
     "MemoryScorer",
     "NotFound",
     "Outdated",
     "Outranked",
+    "Plan",
     "Profile",
     "ProfileError",
     "Prompt",

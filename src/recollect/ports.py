@@ -11,10 +11,13 @@ from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage, Search
 from recollect.model.extraction import Extraction
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.reembedding import Batch, Content, Removal
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
+from recollect.model.summary import Passage, Summary
+from recollect.model.tally import Tally
 from recollect.model.trace import Trace
 from recollect.model.usage import Usage, Use, Vote
 
@@ -56,6 +59,31 @@ class Extractor(Protocol):
 
     def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
         """At most so many memories to be, each with words that occur in the turn it names."""
+        ...
+
+
+class Summariser(Protocol):
+    """Says in few words what a stretch of time was about."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether what it says is in the words of the passages, so that no model stands between."""
+        ...
+
+    @property
+    def spent(self) -> Tally:
+        """What was asked of a model until now, if one is asked."""
+        ...
+
+    def cost(self, spent: Tally) -> float | None:
+        """What so much costs; not told where nobody said the prices."""
+        ...
+
+    def summarise(self, passages: Sequence[Passage], *, level: Level, most: int) -> Summary:
+        """At most so many points, in the order in which things happened, each citing only what passages cite."""
         ...
 
 
@@ -137,6 +165,18 @@ class Writing(Protocol):
 
         Without a vector, a version whose title and text are the same keeps the one it had.
         """
+        ...
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        """As `Store.touched` has it, and so it stays until this transaction ends."""
+        ...
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        """How far something got with the scope, as it was last noted."""
+        ...
+
+    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
+        """Note how far something got with the scope, in place of what was noted under that name before."""
         ...
 
     def keep(self, kept: Kept) -> None:
@@ -232,12 +272,38 @@ class Store(Protocol):
         """The scope's active memory of that topic."""
         ...
 
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        """The scope's own records of these levels, `created_at` within [since, before), in order of time and id."""
+        ...
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        """The moments, each once and in order, of the scope's own records of that level, whatever their standing, of
+        which a later commit than that one wrote the present version; and the last of these commits, or the one given.
+        """
+        ...
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        """How far something got with the scope, as it was last noted; nothing after anything of it was erased."""
+        ...
+
     def context(self, scope: Scope, id: str) -> Trace | None:
         """What a context of the scope was made of."""
         ...
 
     def kept(self, scope: Scope, key: str) -> Kept | None:
         """What was remembered under the scope's key, if it has been used."""
+        ...
+
+    def scopes(self, scope: Scope | None) -> list[Scope]:
+        """Every scope that has memories, in order: of the whole store, or this one and those below it."""
         ...
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect import config
-from recollect.config import Settings
+from recollect.admission.orders import orders_in
+from recollect.config import ExtractionSettings, Settings
 from recollect.dice import id_maker, new_marker
 from recollect.engine import reembed
 from recollect.engine.engine import Engine
@@ -19,6 +20,7 @@ from recollect.engine.move import move
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
 from recollect.extraction.extractor import PhraseExtractor
+from recollect.lifecycle.summary import ExtractiveSummariser
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.extraction import Prices
@@ -28,7 +30,7 @@ from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
 from recollect.model.scope import Scope, a_scope
 from recollect.packing.tokens import Estimate
-from recollect.ports import Embedder, Extractor, Store
+from recollect.ports import Embedder, Extractor, Store, Summariser
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
@@ -88,6 +90,10 @@ def open(
             policy=chosen.policy,
             extractor=_extractor(chosen),
             most_extracted=chosen.extraction.most,
+            lifecycle=chosen.lifecycle,
+            zone=config.a_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
+            consolidation=chosen.consolidation,
+            summariser=_summariser(chosen),
         )
     )
 
@@ -114,6 +120,32 @@ def _driver_for_postgres() -> Iterator[None]:
         raise InvalidInput(f"the driver for PostgreSQL is not installed; {remedy}") from error
 
 
+def _summariser(settings: Settings) -> Summariser:
+    """The summariser that is configured; the model is the one that extraction asks."""
+    if settings.lifecycle.summariser == "extractive":
+        return ExtractiveSummariser()
+    from recollect.providers.endpoint import Patience
+    from recollect.providers.summariser import ChatSummariser
+
+    wanted = settings.extraction
+    address, model = wanted.endpoint()
+    return ChatSummariser(
+        address,
+        model,
+        orders_in=orders_in,
+        prices=_prices(wanted),
+        key=wanted.key,
+        timeout=timedelta(seconds=wanted.timeout),
+        patience=Patience(attempts=wanted.attempts),
+    )
+
+
+def _prices(wanted: ExtractionSettings) -> Prices | None:
+    if wanted.price_prompt is None or wanted.price_completion is None:
+        return None
+    return Prices(prompt=wanted.price_prompt, completion=wanted.price_completion)
+
+
 def _extractor(settings: Settings) -> Extractor:
     """The extractor that is configured; a model behind an address is not asked before there is a conversation."""
     wanted = settings.extraction
@@ -123,15 +155,12 @@ def _extractor(settings: Settings) -> Extractor:
     from recollect.providers.extractor import ChatExtractor
 
     address, model = wanted.endpoint()
-    prices = None
-    if wanted.price_prompt is not None and wanted.price_completion is not None:
-        prices = Prices(prompt=wanted.price_prompt, completion=wanted.price_completion)
     return ChatExtractor(
         address,
         model,
         confidence=settings.confidence,
         importance=settings.importance,
-        prices=prices,
+        prices=_prices(wanted),
         key=wanted.key,
         timeout=timedelta(seconds=wanted.timeout),
         patience=Patience(attempts=wanted.attempts),

@@ -66,12 +66,18 @@ class Door:
             "known_at": None,
             "past": False,
             "kinds": None,
+            "levels": None,
         }
         one: dict[str, Any] = {"id": id, "scope": ANA}
         revision = dict.fromkeys(inspect.signature(Revision).parameters) | {"text": "a seat"}
         self.ways: Mapping[str, dict[str, Any]] = {
             "remember": self._arguments("remember", text="a seat", scope=ANA),
             "remember_all": {"drafts": [{"text": "a seat"}], "scope": ANA},
+            "observe": self._arguments("observe", events=["a seat by the window, please"], scope=ANA),
+            "rollup": self._arguments("rollup", scope=ANA),
+            "browse": {"key": None, "scope": ANA},
+            "expand": {"id": id, "scope": ANA, "around": 0},
+            "scopes": {"scope": ANA},
             "extract": self._arguments("extract", turns=["I prefer a seat by the window"], scope=ANA),
             "extract_soon": self._arguments("extract_soon", turns=["I prefer a seat by the window"], scope=ANA),
             "entities": {"scope": ANA, "limit": 3},
@@ -85,6 +91,9 @@ class Door:
             **dict.fromkeys(("forget", "restore", "pin", "unpin", "get", "usage", "history"), one),
             "memories": self._arguments("memories", scope=ANA),
             "stats": {"scope": ANA, "below": True},
+            "plan": {"job": "consolidate", "scope": ANA},
+            "apply": {"plan": self.engine.plan("consolidate", scope=ANA)},
+            "undo": {"run": 99, "scope": ANA},
             "erase": {"scope": NOBODY, "id": None, "source": None, "everything": False},
             "prove_erased": {"erasure": None},
             "export": {"scope": ANA},
@@ -152,7 +161,7 @@ def test_nothing_but_our_errors_comes_out_however_deep_it_is(door: Door, data: s
     door.enter(way, data.draw(st.sampled_from(sorted(door.ways[way]))), value)
 
 
-IDS = ("get", "usage", "history", "forget", "restore", "pin", "unpin", "revise", "why", "erase")
+IDS = ("get", "usage", "history", "forget", "restore", "pin", "unpin", "revise", "why", "expand", "erase")
 
 
 @pytest.mark.parametrize("way", IDS)
@@ -167,6 +176,12 @@ def test_an_id_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
 def test_what_is_no_text_is_no_id(way: str, id: object, door: Door) -> None:
     with pytest.raises(recollect.FieldError, match=r"field 'id': .* is no text"):
         getattr(door.engine, way)(**door.ways[way] | {"id": id})
+
+
+def test_a_place_that_nobody_can_have_is_not_there(door: Door) -> None:
+    for key in (*UNKEPT, "", "2026-13", "1898", "2201", "2026-W54", "\u0662\u0660\u0662\u0666"):
+        with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/ana"):
+            door.engine.browse(key, scope=ANA)
 
 
 def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(door: Door) -> None:
@@ -191,6 +206,24 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("memories", "statuses", "active", "field 'statuses': 'active' is no list"),
         ("stats", "below", 1, "field 'below': 1 is neither true nor false"),
         ("search", "kinds", "fact", "field 'kinds': 'fact' is no list"),
+        ("search", "levels", "day", "field 'levels': 'day' is no list"),
+        ("recall", "levels", ["weeek"], "field 'levels': 'weeek' is no level; did you mean 'week'"),
+        ("why", "levels", [7], "field 'levels': 7 is no level"),
+        ("brief", "levels", [HALF], r"field 'levels': '\\ud800' is no level"),
+        ("observe", "events", "a seat", "field 'events': 'a seat' is no list of events"),
+        ("observe", "events", [7], "field 'events': 7 is none of the events; give a text, or a mapping"),
+        ("observe", "provenance", "me", "field 'provenance': 'me' is no provenance"),
+        ("rollup", "unfinished", 1, "field 'unfinished': 1 is neither true nor false"),
+        ("rollup", "progress", 7, "field 'progress': 7 cannot be called"),
+        ("browse", "key", 7, "field 'key': 7 is no text"),
+        ("expand", "around", 1.5, "field 'around': 1.5 is no whole number"),
+        ("expand", "around", 101, "field 'around': 101 events; give at most 100"),
+        ("scopes", "scope", 7, "7 is no scope"),
+        ("plan", "job", "tidy", "field 'job': 'tidy' is no job; known are consolidate"),
+        ("plan", "job", 7, "field 'job': 7 is no job"),
+        ("apply", "plan", {}, "field 'plan': {} is no plan; give what `plan` gave"),
+        ("undo", "run", "99", "field 'run': '99' is no whole number"),
+        ("undo", "scope", None, "field 'scope': is not said"),
         ("search", "limit", None, "field 'limit': None keeps nothing; give a whole number of at least 1"),
         ("search", "profile", 0, "field 'profile': 0 is neither a profile nor the name of one"),
         ("recall", "depth", 0, "field 'depth': 0 keeps nothing"),

@@ -15,6 +15,7 @@ from recollect.evidence.asking import END
 from recollect.evidence.similarity import direction
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.probe import Probe, Vector
 from recollect.model.scope import Scope
@@ -38,6 +39,16 @@ SESSIONS = ["s", "s", "1"]
 
 ENDS = ["", "", "", "?", "? ", "？", "?" + " " * (END - 1), "?" + " " * END]
 """How texts end: some ask, and one asks so far from its end that nobody sees it."""
+
+LEVELS = [Level.EVENT, Level.DAY]
+"""Of what sorts records are; most memories are plain."""
+
+ASKED: list[frozenset[Level | None] | None] = [
+    *(None, None, frozenset({None}), frozenset({None, Level.EVENT}), frozenset(LEVELS), frozenset()),
+]
+"""Of which levels somebody wants to know, if not of all."""
+
+CHECKPOINTS = ["events", "days"]
 
 Action = Callable[[Writing], object]
 
@@ -98,6 +109,8 @@ class Write:
                 return writing.trace(trace)  # type: ignore[func-returns-value]
             case "key", (id, at):
                 return self._key(writing, id, at)  # type: ignore[func-returns-value]
+            case "checkpoint", (scope, named, value):
+                return writing.set_checkpoint(scope, named, value)  # type: ignore[func-returns-value]
             case _:
                 raise AssertionError(name)
 
@@ -120,6 +133,7 @@ class Look:
     as_of: timedelta
     present: bool
     known: timedelta | None
+    levels: frozenset[Level | None] | None
     terms: tuple[str, ...]
     names: tuple[str, ...]
     ways: tuple[int, ...]
@@ -132,6 +146,7 @@ class Look:
             at=clock.now + self.as_of,
             present=self.present,
             known_at=None if self.known is None else clock.now + self.known,
+            levels=self.levels,
             terms=self.terms,
             names=self.names,
             vectors=np.array([WAYS[way] for way in self.ways]) if self.ways else None,
@@ -180,6 +195,7 @@ def a_random_memory(land: Land, id: str, chance: Random) -> Memory:
         + chance.choice(ENDS),
         title=chance.choice([None, None, "friday"]),
         kind=chance.choice([Kind.FACT, Kind.PREFERENCE, Kind.DECISION]),
+        level=chance.choice([None, None, None, None, *LEVELS]),
         created_at=NOW + timedelta(days=chance.choice([-9, -9, -5, -3, -3, -2, -1, 0, 1])),
         updated_at=moment(None, -1, -2),
         valid_from=begins if begins is None or ends is None else min(begins, ends),
@@ -188,6 +204,7 @@ def a_random_memory(land: Land, id: str, chance: Random) -> Memory:
         confidence=share(),
         salience=share(),
         topic_key=chance.choice([None, "topic"]),
+        subject=chance.choice([None, None, "ana: deploys on"]),
         session=chance.choice([None, *SESSIONS]),
         speaker=chance.choice([None, "ana", "ben"]),
         shared=chance.random() < 0.6,
@@ -209,6 +226,7 @@ changes = st.sampled_from(
         {"title": None},
         *({"session": session} for session in (None, "s", "1")),
         {"speaker": "ben"},
+        *({"level": level} for level in (None, *LEVELS)),
     ]
 )
 uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED])
@@ -230,6 +248,7 @@ def actions(land: Land) -> st.SearchStrategy[tuple[str, Any]]:
         st.tuples(st.just("use"), st.tuples(scopes(land), names, uses, moments)),
         st.tuples(st.just("vote"), st.tuples(scopes(land), st.lists(votes, min_size=1, max_size=7))),
         st.tuples(st.just("key"), st.tuples(st.sampled_from(IDS).map(MemoryId), days)),
+        st.tuples(st.just("checkpoint"), st.tuples(scopes(land), st.sampled_from(CHECKPOINTS), st.sampled_from("123"))),
         st.tuples(st.just("erase"), names),
     )
 
@@ -248,6 +267,7 @@ def looks(land: Land) -> st.SearchStrategy[Look]:
         as_of=st.just(timedelta(0)) | days,
         present=st.sampled_from([False, False, True]),
         known=st.none() | st.none() | days,
+        levels=st.sampled_from(ASKED),
         terms=questions,
         names=st.just(()) | st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
         ways=st.lists(st.integers(0, len(WAYS) - 1), max_size=2).map(tuple),

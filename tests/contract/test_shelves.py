@@ -37,7 +37,7 @@ def view(store: SqliteStore, db: apsw.Connection, scope: Scope = SCOPE) -> View:
 
 def recalled(view: View) -> dict[MemoryId, tuple[float, float]]:
     """What may be recalled of it, each with its importance and how often it was served."""
-    mask, _ = view.eligible(NOW, present=False, past=False)
+    mask, _ = view.eligible(Probe(scope=SCOPE, at=NOW))
     rows = range(len(view.ids)) if mask is None else mask.nonzero()[0].tolist()
     return {view.ids[row]: (view.column("importance")[row], view.column("served")[row]) for row in rows}
 

@@ -26,7 +26,9 @@ from recollect.testing.keeping import Clock, a_note, a_probe, a_vote, candidates
 from tests.contract.histories import (
     ANA,
     BELOW,
+    CHECKPOINTS,
     IDS,
+    LEVELS,
     ONE_ROOT,
     SESSIONS,
     TWO_ROOTS,
@@ -145,6 +147,7 @@ def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) ->
                         assert listed[0] == listed[1]
                 assert [tried.context(scope, one.id) for one in kept] == [plain.context(scope, one.id) for one in kept]
                 assert named(tried, scope) == named(plain, scope)
+                assert recorded(tried, scope, clock.now) == recorded(plain, scope, clock.now)
                 said = [version for id in everyone for version in plain.history(scope, id)]
                 assert looked_up(tried, said) == looked_up(plain, said)
 
@@ -154,6 +157,20 @@ def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) ->
 def named(store: Store, scope: Scope) -> object:
     """What the scope has by the only topic and by the only key there is."""
     return store.write(lambda writing: [writing.topic(scope, "topic"), writing.kept(scope, "key")])
+
+
+def recorded(store: Store, scope: Scope, now: datetime) -> object:
+    """The records of the scope, all and some of them, those that changed late, and how far somebody got."""
+    some = store.timeline(scope, LEVELS[:1], since=NOW - timedelta(days=3), before=now, statuses=tuple(Status))
+    touched = [store.touched(scope, level, after) for level in LEVELS for after in (0, 2, 5)]
+    checkpoints = [store.checkpoint(scope, name) for name in CHECKPOINTS]
+
+    def inside(writing: Writing) -> list[object]:
+        found: list[object] = [writing.touched(scope, level, 2) for level in LEVELS]
+        return [*found, *(writing.checkpoint(scope, name) for name in CHECKPOINTS)]
+
+    told = store.write(inside)
+    return store.timeline(scope, LEVELS), some, touched, checkpoints, told, store.scopes(scope), store.scopes(None)
 
 
 def looked_up(store: Store, said: Sequence[Memory]) -> object:

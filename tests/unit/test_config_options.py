@@ -28,6 +28,9 @@ PLAIN = pytest.mark.parametrize(
     "option", [one for one in OPTIONS.values() if not one.is_table], ids=lambda option: option.path
 )
 
+OF_THEIR_OWN: Mapping[str, Any] = {"lifecycle.time_zone": "Europe/Lisbon", "lifecycle.segment_tokens": 700}
+"""What settings may be that not every value of their type can be."""
+
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +40,8 @@ def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def another(option: Option) -> Any:
     """A value that it may have and that is not its default."""
+    if option.path in OF_THEIR_OWN:
+        return OF_THEIR_OWN[option.path]
     if option.is_table:
         return {"some/model-1": 0.35}
     if get_origin(option.type) is Literal:

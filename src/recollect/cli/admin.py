@@ -7,10 +7,13 @@ import click
 from recollect import config, wiring
 from recollect.cli import options, output
 from recollect.cli.bars import bar, bars
+from recollect.cli.curate import undo
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
+from recollect.cli.plan import apply, consolidate, plan
 from recollect.evaluation import calibration
-from recollect.render import indexing, moving, reembedding
+from recollect.model.scope import Scope
+from recollect.render import indexing, moving, reembedding, timeline
 
 EMBEDDERS = ("minilm", "wordllama", "hashing")
 """What a shell offers to go over to."""
@@ -23,6 +26,10 @@ def _embedders(_: click.Context, __: click.Parameter, incomplete: str) -> list[s
 @click.group(short_help="Change a whole store.")
 def admin() -> None:
     """Change a whole store."""
+
+
+for _command in (plan, apply, undo, consolidate):
+    admin.add_command(_command)
 
 
 @admin.command("re-embed", short_help="Go over to another embedder.")
@@ -71,6 +78,32 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
         output.data(moving.fields(moved))
     else:
         output.lines([moving.sentence(moved)])
+
+
+@admin.command(short_help="Sum up what happened: days, weeks, months and years.")
+@options.part
+@click.option("--unfinished", is_flag=True, help="Also what is under way: the present day, week, month and year.")
+@options.as_json
+@place
+def rollup(place: Place, scope: Scope | None, unfinished: bool, as_json: bool) -> None:
+    """Bring the records of days, weeks, months and years up to the events that were observed, of all that is over.
+
+    The same again changes nothing. It may be stopped at any moment: the same command goes on from there. Days are those
+    of [lifecycle] time_zone.
+
+    \b
+    recollect admin rollup
+    recollect admin rollup --scope acme/ana --unfinished
+    """
+    done = []
+    with place.there() as engine:
+        for one in engine.scopes(scope=scope):
+            with bar(f"summing up {one}") as show:
+                done.append(engine.rollup(scope=one, unfinished=unfinished, progress=show))
+    if as_json:
+        output.data({"scopes": [timeline.rolled(one) for one in done]})
+    else:
+        output.lines(map(timeline.sentence, done))
 
 
 @admin.command(short_help="Index the vectors of a large scope in PostgreSQL.")

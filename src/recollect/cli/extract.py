@@ -1,9 +1,8 @@
 """recollect extract: a conversation leaves memories behind."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import IO, Any
 
 import click
@@ -11,25 +10,24 @@ import click
 from recollect import wiring
 from recollect.cli import importing, options, output
 from recollect.cli.bars import Tell, bar
+from recollect.cli.conversations import conversations
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.engine.engine import Engine
 from recollect.engine.extract import Extracted
-from recollect.engine.importing import Source, drafts
-from recollect.errors import FieldError, InvalidInput
-from recollect.importers.chat import EXPECTED, ChatReader
+from recollect.engine.importing import Source
 from recollect.importers.formats import FORMATS
-from recollect.importers.reading import Notes, Setting
-from recollect.model.conversation import Role, Said
-from recollect.model.draft import Draft
+from recollect.model.conversation import Said
 from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.limits import IN_MEMORY
-from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.model.wording import counted, printable, shortened
 from recollect.render import extraction
 from recollect.render.looks import Look
+
+DONE = "extracted"
+"""What is not done with a file that cannot be read."""
 
 
 @click.command(short_help="Remember what a conversation leaves behind.")
@@ -78,7 +76,7 @@ def extract(
     """
     with read_again(file) as lines:
         source = Source(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
-        sessions, notes = _conversations(source, stored=False)
+        sessions, notes = conversations(source, stored=False, done=DONE)
     opened = wiring.open(IN_MEMORY, embedder="hashing") if dry_run else place.made()  # which no memory outlives
     with opened as engine, bar("extracting") as show:
         left = list(_left_behind(engine, sessions, scope, show, most=most, provenance=provenance))
@@ -94,41 +92,16 @@ def extract(
 
 def extract_stored(place: Place, source: Source) -> extraction.Found:
     """What conversations leave behind whose turns were imported."""
-    sessions, _ = _conversations(source, stored=True)
+    sessions, _ = conversations(source, stored=True, done=DONE)
     with place.there() as engine, bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
 
 
 def foresee(source: Source) -> extraction.Found:
     """What conversations would leave behind whose turns are only tried."""
-    sessions, _ = _conversations(source, stored=False)
+    sessions, _ = conversations(source, stored=False, done=DONE)
     with wiring.open(IN_MEMORY, embedder="hashing") as engine, bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
-
-
-def _conversations(source: Source, *, stored: bool) -> tuple[list[list[Said]], Notes]:
-    """The turns of a file, session by session in the order in which they begin, with their ids if they are stored; and
-    what there was to say of it.
-    """
-    readers: list[ChatReader] = []
-
-    def reader(setting: Setting) -> ChatReader:
-        readers.append(ChatReader(setting))
-        return readers[-1]
-
-    reading = replace(source, format=replace(source.format, reader=reader)).read(datetime.now(UTC))
-    sessions: dict[str | None, list[Said]] = defaultdict(list)
-    try:
-        given = drafts(reading, source)
-    except InvalidInput as error:
-        if isinstance(error.__cause__, FieldError):
-            left = "nothing was extracted, and --skip-bad leaves such lines out"
-            raise InvalidInput(f"{error.__cause__}; {EXPECTED}; {left}") from error
-        raise
-    roles = {id: role for one in readers for id, role in one.roles.items()}
-    for draft in given:
-        sessions[draft.session].append(_turn(draft, roles, stored=stored))
-    return list(sessions.values()), reading.notes
 
 
 def _left_behind(
@@ -137,17 +110,6 @@ def _left_behind(
     for done, turns in enumerate(sessions, start=1):
         yield engine.extract(turns, scope=scope, **how)
         show(done, len(sessions))
-
-
-def _turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) -> Said:
-    return Said(
-        text=draft.text,
-        role=Role.USER if draft.id is None else roles.get(draft.id, Role.USER),
-        speaker=draft.speaker,
-        at=draft.at,
-        session=draft.session,
-        id=draft.id if stored else None,
-    )
 
 
 def told_ahead(found: extraction.Found) -> Iterator[str]:

@@ -14,6 +14,7 @@ from recollect import config as configured
 from recollect.cli import output
 from recollect.cli.admin import admin
 from recollect.cli.backup import backup, verify
+from recollect.cli.browse import browse, expand
 from recollect.cli.change import forget, pin, restore, revise, unpin
 from recollect.cli.config import config
 from recollect.cli.curate import curate
@@ -25,6 +26,7 @@ from recollect.cli.extract import extract
 from recollect.cli.feedback import feedback
 from recollect.cli.graph import graph
 from recollect.cli.look import history, listed, show
+from recollect.cli.observe import observe
 from recollect.cli.place import DEFAULT, Place
 from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
@@ -51,8 +53,11 @@ BUSY = 4
 
 SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
-    "Remember and recall": (remember, extract, recall, brief, search, why, feedback),
-    "Look and change": (show, listed, history, graph, revise, forget, restore, pin, unpin, curate, erase),
+    "Remember and recall": (remember, observe, extract, recall, brief, search, why, feedback),
+    "Look and change": (
+        *(show, listed, history, browse, expand, graph),
+        *(revise, forget, restore, pin, unpin, curate, erase),
+    ),
     "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin),
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
@@ -68,7 +73,11 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("recall",),
     **dict.fromkeys(("edit", "update", "set"), ("revise",)),
     "undelete": ("restore",),
-    "log": ("history",),
+    "undo": ("curate",),
+    "log": ("history", "browse"),
+    **dict.fromkeys(("timeline", "walk", "days"), ("browse",)),
+    **dict.fromkeys(("event", "events", "ingest"), ("observe",)),
+    **dict.fromkeys(("rollup", "consolidate", "plan", "apply"), ("admin",)),
     **dict.fromkeys(("entities", "names", "neighbours", "neighbors"), ("graph",)),
     "explain": ("why",),
     **dict.fromkeys(("status", "info", "count"), ("stats",)),

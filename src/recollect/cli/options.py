@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import limits
+from recollect.model.level import PLAIN, Level
 from recollect.model.memory import Kind, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
@@ -58,7 +59,7 @@ def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Calla
 
 
 def asked(profile_default: str) -> Callable[[F], F]:
-    """What every question takes, named as the engine names it: whose memory, ranked how, for when, which kinds."""
+    """What every question takes, named as the engine names it: whose memory, ranked how, for when, which of them."""
     options = (
         scope,
         profile(profile_default),
@@ -66,6 +67,7 @@ def asked(profile_default: str) -> Callable[[F], F]:
         moment("--known-at", "Answer from what the store knew then, as 2026-10-01 or 2026-10-01T09:30Z."),
         click.option("--past", is_flag=True, help="Also what held before, and was superseded or has ended."),
         kinds,
+        levels,
     )
 
     def add(command: F) -> F:
@@ -211,5 +213,14 @@ tokens = click.option(
     default=1200,
     show_default=True,
     help="The budget of the whole context.",
+)
+levels = click.option(
+    "--level",
+    "levels",
+    metavar="LEVEL",
+    multiple=True,
+    callback=lambda _, __, value: value or None,
+    shell_complete=lambda _, __, incomplete: [one for one in (PLAIN, *Level) if one.startswith(incomplete)],
+    help="Only records of this level, or plain memories; may be repeated.  [default: plain and event; brief: plain]",
 )
 kinds = choice(Kind, "--kind", "kinds", help="Only this kind; may be repeated.", multiple=True)

@@ -5,6 +5,7 @@ from recollect.config.origin import InEnvironment, InFile
 from recollect.config.profiles import checked_profile_file, configured_profile, profile, profile_file
 from recollect.config.sources import Configuration, Sources, configuration, of_file, settings, unheard, using
 from recollect.config.values import ExtractionSettings, Settings, UsageDecay
+from recollect.config.zones import a_zone
 
 __all__ = [
     "OPTIONS",
@@ -17,6 +18,7 @@ __all__ = [
     "Settings",
     "Sources",
     "UsageDecay",
+    "a_zone",
     "checked_profile_file",
     "configuration",
     "configured_profile",

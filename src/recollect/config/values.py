@@ -15,7 +15,10 @@ from recollect.admission.policy import (
     TruthPolicy,
 )
 from recollect.admission.salience import SaliencePolicy
+from recollect.config.zones import a_zone
 from recollect.errors import FieldError, remedy, show
+from recollect.lifecycle.consolidation import ConsolidationPolicy
+from recollect.lifecycle.policy import LifecyclePolicy
 from recollect.model import limits
 from recollect.model.extraction import MOST_EXTRACTED
 
@@ -134,6 +137,8 @@ class Settings:
     importance: ImportancePolicy = ImportancePolicy()
     confidence: ConfidencePolicy = ConfidencePolicy()
     extraction: ExtractionSettings = ExtractionSettings()
+    lifecycle: LifecyclePolicy = LifecyclePolicy()
+    consolidation: ConsolidationPolicy = ConsolidationPolicy()
 
     def __post_init__(self) -> None:
         _a_name("embedder", self.embedder)
@@ -145,6 +150,7 @@ class Settings:
             if one.name in SECTIONS and not isinstance(given, wanted):
                 what = f"is no {wanted.__name__}; to say some of a section, give `open` a mapping"
                 raise FieldError(f"{show(given)} {what}", field=one.name)
+        a_zone("lifecycle.time_zone", self.lifecycle.time_zone)
 
     @property
     def policy(self) -> Policy:

@@ -16,6 +16,7 @@ from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
+from recollect.model.level import PLAIN, Level, a_level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, named
 from recollect.model.scope import Scope
 from recollect.model.trace import Passed, Placed, Trace
@@ -29,6 +30,9 @@ FORMAT, NUMBER = "recollect-export", 1
 """What the first line of an export says it is; a change that older programs would misread needs another number."""
 
 _CHOICES: Mapping[str, Any] = {"kind": Kind, "status": Status, "provenance": Provenance}
+_FURTHER: Mapping[str, Any] = {"trust": Trust, "level": Level}
+"""The choices that are not made of every version."""
+
 _APART = {"id", "scope", "title", "text"}
 _STATE = [one.name for one in fields(Memory) if one.name not in _APART]
 _MOMENTS = {"created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"}
@@ -349,10 +353,8 @@ def _read_version(
         given[name] = _moment(name, given[name])
     for name in _LISTS & given.keys():
         given[name] = tuple(_list(name, given[name]))
-    for name, choices in _CHOICES.items():
+    for name, choices in (*_CHOICES.items(), *((name, one) for name, one in _FURTHER.items() if name in given)):
         given[name] = named(name, given[name], choices)
-    if "trust" in given:
-        given["trust"] = named("trust", given["trust"], Trust)
     content = contents[place]
     memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
     if memory.title != content.title:
@@ -372,7 +374,8 @@ def _context(trace: Trace) -> dict[str, Any]:
 
 
 def _read_context(value: Any) -> Trace:
-    given: dict[str, Any] = {"past": False} | _fields(value, {*value} & {"past"} | {*_names(Trace)} - {"past"})
+    later: dict[str, Any] = {"past": False, "levels": []}  # which archives of before do not have
+    given = later | _fields(value, {*value} & {*later} | {*_names(Trace)} - {*later})
     texts = {name: limits.a_clean_text(name, given[name]) for name in ("profile", "version", "formula", "marker")}
     counts = {name: limits.a_count(name, given[name]) for name in ("tokens", "budget", "depth")}
     plain: dict[str, Any] = {**texts, **counts}
@@ -389,6 +392,7 @@ def _read_context(value: Any) -> Trace:
         omitted=tuple(_read_passed(one) for one in _list("omitted", given["omitted"])),
         excluded=_read_counts(given["excluded"]),
         past=limits.a_flag("past", given["past"]),
+        levels=tuple(str(a_level("levels", level) or PLAIN) for level in _list("levels", given["levels"])),
         **plain,
     )
 

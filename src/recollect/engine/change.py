@@ -25,6 +25,7 @@ from recollect.admission.screening import screen
 from recollect.engine.succession import placed, read_subject, rivals
 from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
+from recollect.lifecycle.record import with_notes
 from recollect.model import limits
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
@@ -293,6 +294,8 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) 
         for name in ("title", "tags", "confidence", "valid_from", "valid_until", "metadata")
         if (value := getattr(revision, name)) is not None
     }
+    if "metadata" in said and former.level is not None:
+        said["metadata"] = with_notes(said["metadata"], former)
     at = revision.at or now
     if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
         said |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})

@@ -8,26 +8,34 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.engine import change, erase, extract, graph, importing, inspect, recall, transfer
+from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, transfer
+from recollect.engine import plan as planning
 from recollect.engine.background import Background, Pending
 from recollect.engine.curate import Curator
 from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
+from recollect.engine.observe import Origin, observe
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
 from recollect.engine.restore import restore
+from recollect.engine.rollup import rollup
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.heirs import Lock
 from recollect.model import limits
 from recollect.model.archive import Imported
 from recollect.model.conversation import Said
+from recollect.model.curation import Undone
 from recollect.model.draft import Draft, read_draft
 from recollect.model.erasure import Erasure
 from recollect.model.graph import Entity, Neighbours
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status, named
+from recollect.model.plan import Job, Plan, Run
+from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope, a_scope
 from recollect.model.stats import Stats
+from recollect.model.timeline import Expansion, Outlook
 from recollect.model.trust import Provenance
 from recollect.model.usage import Usage
 from recollect.model.verdict import Receipt
@@ -133,6 +141,40 @@ class Engine:
         given = limits.several("drafts", drafts)
         return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
 
+    def observe(
+        self,
+        events: Iterable[Said | str | Mapping[str, Any]],
+        *,
+        scope: str | Scope,
+        provenance: Provenance | str | None = None,
+        source: str | None = None,
+    ) -> list[Receipt]:
+        """Keep what happened as events, all of them or none; the same event again changes nothing.
+
+        Events are like turns of a conversation: texts, or mappings with text or content, and any of role, speaker, at,
+        session and id. `source` is the id of what they were read from.
+        """
+        by = None if provenance is None else named("provenance", provenance, Provenance)
+        origin = Origin(a_scope(scope), by, None if source is None else limits.an_id("source", source))
+        return observe(self._open, read_turns(events, "events"), origin)
+
+    def rollup(self, *, scope: str | Scope, unfinished: bool = False, progress: Progress | None = None) -> Rolled:
+        """Bring the records of days, weeks, months and years up to the scope's events: of all that is over, or also of
+        what is under way. The same again changes nothing.
+        """
+        limits.a_flag("unfinished", unfinished)
+        return rollup(self._open, a_scope(scope), unfinished=unfinished, progress=_told(progress))
+
+    def browse(self, key: str | None = None, *, scope: str | Scope) -> Outlook:
+        """What happened: all years, or what is below a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01),
+        a segment or a grip.
+        """
+        return browse.browse(self._open, a_scope(scope), key)
+
+    def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> Expansion:
+        """The events that a grip or a segment rests on, with so many before and after them of the same session."""
+        return browse.expand(self._open, a_scope(scope), id, around)
+
     def extract(
         self,
         turns: Iterable[Said | str | Mapping[str, Any]],
@@ -169,6 +211,7 @@ class Engine:
         known_at: datetime | None = None,
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
+        levels: Iterable[Level | str] | None = None,
         overrides: Document | None = None,
         exact: Exact | str = "required",
     ) -> Ranking:
@@ -188,6 +231,7 @@ class Engine:
             known_at=known_at,
             past=past,
             kinds=kinds,
+            levels=levels,
             overrides=overrides,
             exact=exact,
         )
@@ -204,6 +248,7 @@ class Engine:
         known_at: datetime | None = None,
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
+        levels: Iterable[Level | str] | None = None,
         depth: int = DEPTH,
         overrides: Document | None = None,
     ) -> Context:
@@ -219,6 +264,7 @@ class Engine:
             known_at=known_at,
             past=past,
             kinds=kinds,
+            levels=levels,
             overrides=overrides,
         )
         return recall.recall(world, request, _budget(tokens), depth)
@@ -233,12 +279,21 @@ class Engine:
         known_at: datetime | None = None,
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
+        levels: Iterable[Level | str] | None = None,
         depth: int = DEPTH,
     ) -> Context:
         """What to know before anyone asks, packed into a budget and rendered for a model."""
         world = self._open
         request = recall.read_request(
-            world, None, scope=scope, profile=profile, as_of=as_of, known_at=known_at, past=past, kinds=kinds
+            world,
+            None,
+            scope=scope,
+            profile=profile,
+            as_of=as_of,
+            known_at=known_at,
+            past=past,
+            kinds=kinds,
+            levels=levels,
         )
         return recall.recall(world, request, _budget(tokens), depth)
 
@@ -254,6 +309,7 @@ class Engine:
         known_at: datetime | None = None,
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
+        levels: Iterable[Level | str] | None = None,
         depth: int = DEPTH,
         overrides: Document | None = None,
     ) -> Why:
@@ -269,6 +325,7 @@ class Engine:
             known_at=known_at,
             past=past,
             kinds=kinds,
+            levels=levels,
             overrides=overrides,
         )
         return inspect.why(world, request, id, _budget(tokens), depth)
@@ -339,6 +396,10 @@ class Engine:
         limits.a_flag("below", below)
         return list(self._open.store.memories(a_scope(scope), below=below, statuses=wanted))
 
+    def scopes(self, *, scope: str | Scope | None = None) -> list[Scope]:
+        """Every scope that has memories, in order; only this one and those below it, if one is given."""
+        return self._open.store.scopes(None if scope is None else a_scope(scope))
+
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
         """The names that the memories of the scope mention, the most mentioned first."""
         return graph.entities(self._open, a_scope(scope), limit)
@@ -353,6 +414,20 @@ class Engine:
         limits.a_flag("below", below)
         world.store.flush()
         return world.store.stats(whose, below=below)
+
+    def plan(self, job: Job | str, *, scope: str | Scope) -> Plan:
+        """What a job would do to the scope's own memories, each with its reason; nothing is written."""
+        return planning.plan(self._open, named("job", job, Job), a_scope(scope))
+
+    def apply(self, plan: Plan) -> Run:
+        """Do exactly what the plan says, at once; refused, so that nothing is written, if any memory that it names has
+        changed since.
+        """
+        return planning.apply(self._open, plan)
+
+    def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> Undone:
+        """Let every memory that a run wrote stand as it did before; the number of a run needs its scope."""
+        return planning.undo(self._open, run, None if scope is None else a_scope(scope))
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False

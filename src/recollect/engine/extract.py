@@ -14,7 +14,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.extraction.carried import carried
 from recollect.model import limits
-from recollect.model.conversation import Role, Said
+from recollect.model.conversation import PROVENANCE, Role, Said
 from recollect.model.draft import Draft
 from recollect.model.extraction import MOST_EXTRACTED, Extract, Extraction, Rejected
 from recollect.model.memory import MemoryId, named
@@ -22,14 +22,6 @@ from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust, least
 from recollect.model.verdict import Receipt, Refused
 from recollect.model.wording import counted, shortened
-
-_PROVENANCE: Mapping[Role, Provenance] = {
-    Role.USER: Provenance.DIRECT_USER,
-    Role.ASSISTANT: Provenance.MODEL_INFERENCE,
-    Role.SYSTEM: Provenance.MODEL_INFERENCE,
-    Role.TOOL: Provenance.TOOL_EXTERNAL,
-}
-"""Through whom words of the conversation came, by the part of who said them."""
 
 _FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
 
@@ -55,11 +47,11 @@ class Extracted:
         return zip(self.receipts, self.extraction.extracts, strict=True)
 
 
-def read_turns(turns: Iterable[Said | str | Mapping[str, Any]]) -> tuple[Said, ...]:
+def read_turns(turns: Iterable[Said | str | Mapping[str, Any]], field: str = "turns") -> tuple[Said, ...]:
     """The turns of a conversation: texts of a user, or mappings with text or content, role, speaker, at and session."""
     if isinstance(turns, str | bytes | Mapping):
-        raise FieldError(f"{show(turns)} is no list of turns", field="turns")
-    return tuple(one if isinstance(one, Said) else _said(one) for one in limits.several("turns", turns))
+        raise FieldError(f"{show(turns)} is no list of {field}", field=field)
+    return tuple(one if isinstance(one, Said) else _said(one, field) for one in limits.several(field, turns))
 
 
 def extract(
@@ -164,7 +156,7 @@ class _Lineage:
 def _origins(world: World, turns: Sequence[Said], scope: Scope) -> list[_Origin]:
     ids = [turn.id for turn in turns if turn.id is not None]
     kept = {one.id: one.trust for one in world.store.get(scope, ids)} if ids else {}
-    by = [TRUST[_PROVENANCE[turn.role]] for turn in turns]
+    by = [TRUST[PROVENANCE[turn.role]] for turn in turns]
     return [
         _Origin(turn, said if turn.id is None else least([said, kept.get(turn.id, Trust.EXTERNAL)]))
         for turn, said in zip(turns, by, strict=True)
@@ -180,7 +172,7 @@ def _lineage(extract: Extract, origins: Sequence[_Origin], given: Provenance | N
     own = origins[extract.turn]
     alone = verbatim or carried(extract.text, own.turn.text, own.turn.speaker)
     lowest = own if alone else min(origins, key=lambda one: one.trust.level)
-    by = [_PROVENANCE[one.turn.role] for one in (own, lowest)]
+    by = [PROVENANCE[one.turn.role] for one in (own, lowest)]
     by += [*([] if verbatim else [Provenance.MODEL_INFERENCE]), *([given] if given else [])]
     ids = dict.fromkeys(one.turn.id for one in (own, lowest) if one.turn.id is not None)
     doubted = any(one.trust.less_than(TRUST[Provenance.MODEL_INFERENCE]) for one in origins)
@@ -211,11 +203,11 @@ def _once(draft: Draft) -> Draft:
     return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
-def _said(given: object) -> Said:
+def _said(given: object, field: str) -> Said:
     if isinstance(given, str):
         return Said(text=given)
     if not isinstance(given, Mapping):
-        raise FieldError(f"{show(given)} is no turn; give a text, or a mapping with `content`", field="turns")
+        raise FieldError(f"{show(given)} is none of the {field}; give a text, or a mapping with `content`", field=field)
     unknown = next((name for name in map(spelled, given) if name not in _FIELDS), None)
     if unknown is not None:
         raise FieldError(f"a turn has no such field; {remedy(unknown, _FIELDS)}", field=unknown)

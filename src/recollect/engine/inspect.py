@@ -48,6 +48,8 @@ def _known(world: World, request: Request, memory: Memory) -> list[Memory]:
 
 
 def _unwanted(memory: Memory, request: Request) -> Barrier | None:
+    if memory.level not in request.levels:
+        return Barrier.LEVEL
     return None if memory.kind in request.kinds else Barrier.KIND
 
 

@@ -107,14 +107,16 @@ def _refuse_second(writing: Writing, state: Memory, policy: Policy) -> None:
         raise Conflict(f"{holds}; merge it too, or forget it first")
 
 
-def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Policy) -> Memory:
+def merged(
+    sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Policy, *, led_by: MemoryId | None = None
+) -> Memory:
     """The memory that says what the sources said: as important as any of them, as sure and as trusted as the least.
 
     A new text is about what it says, or about what somebody said that all of them are about. It holds whenever one of
-    them does. The most important of them, and of these the newest, speaks for all where they differ. It is shared only
-    if all of them were: nobody is to see more than before.
+    them does. The one that leads speaks for all where they differ: the most important of them, and of these the newest,
+    if it is not said. It is shared only if all of them were: nobody is to see more than before.
     """
-    ranked = sorted(sources, key=_worth, reverse=True)
+    ranked = sorted(sources, key=lambda one: (one.id == led_by, _worth(one)), reverse=True)
     lead, least_trusted = ranked[0], min(ranked, key=lambda one: one.trust.level)
     text, kind = wording.text or lead.text, wording.kind or lead.kind
     pinned = any(one.pinned for one in sources)
@@ -127,6 +129,7 @@ def merged(sources: Sequence[Memory], wording: Wording, id: MemoryId, policy: Po
         text=text,
         title=wording.title or lead.title,
         kind=kind,
+        level=_common(one.level for one in sources),
         tags=_united(one.tags for one in ranked),
         session=_common(one.session for one in sources),
         speaker=speaker,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recollect.engine.settle import Proposal
 from recollect.engine.world import World
+from recollect.model.level import RECALLED
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 
@@ -44,7 +45,7 @@ def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Nea
 
     from recollect.model.probe import Probe
 
-    probe = Probe(scope=scope, at=now, present=True, vectors=vector[None, :], encoder=world.encoder)
+    probe = Probe(scope=scope, at=now, present=True, levels=RECALLED, vectors=vector[None, :], encoder=world.encoder)
     found = world.store.gather(probe)
     similarities = found.table.numbers.get("similarity")  # where there is nothing to compare with, there are none
     near = np.empty(0) if similarities is None else similarities[found.rows]

@@ -16,6 +16,7 @@ from recollect.evidence.entities import sought
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
+from recollect.model.level import BRIEFED, PLAIN, RECALLED, Level, a_level
 from recollect.model.memory import Kind, Memory, MemoryId, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trace import Passed, Placed, Trace
@@ -48,6 +49,7 @@ class Request:
     past: bool
     known_at: datetime | None
     kinds: frozenset[Kind]
+    levels: frozenset[Level | None]
     exact: Exact = Exact.REQUIRED
 
 
@@ -61,12 +63,15 @@ def read_request(
     known_at: datetime | None,
     past: bool = False,
     kinds: Iterable[Kind | str] | None = None,
+    levels: Iterable[Level | str] | None = None,
     overrides: Document | None = None,
     exact: Exact | str = Exact.REQUIRED,
 ) -> Request:
     """The request that is made now, about a question or about nothing; refused where it cannot be."""
     now = world.now()
     wanted = Kind if kinds is None else [named("kinds", kind, Kind) for kind in limits.several("kinds", kinds)]
+    asked = None if levels is None else frozenset(a_level("levels", one) for one in limits.several("levels", levels))
+    usual = BRIEFED if question is None else RECALLED
     known = None if known_at is None else not_later("known_at", known_at, now)
     return Request(
         made_at=now,
@@ -78,6 +83,7 @@ def read_request(
         past=limits.a_flag("past", past),
         known_at=known,
         kinds=frozenset(wanted),
+        levels=usual if asked is None else asked,
         exact=named("exact", exact, Exact),
     )
 
@@ -96,7 +102,12 @@ def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
     from recollect.ranking.bounded import boundable
 
     probe = Probe(
-        scope=request.scope, at=request.at, present=request.present, past=request.past, known_at=request.known_at
+        scope=request.scope,
+        at=request.at,
+        present=request.present,
+        past=request.past,
+        known_at=request.known_at,
+        levels=request.levels,
     )
     if request.question is None:
         return world.store.gather(probe)
@@ -283,6 +294,7 @@ def _trace(context: Context, request: Request, found: "Found", depth: int) -> Tr
         depth=depth,
         past=request.past,
         kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
+        levels=tuple(sorted(PLAIN if one is None else one.value for one in request.levels)),
         marker=context.marker,
         packed=tuple(Placed(scored.id, float(scored.score)) for scored in context.packed),
         omitted=tuple(

@@ -269,8 +269,12 @@ def _admitted(writing: Writing, proposal: Proposal, memory: Memory) -> Receipt:
         kept = writing.put(memory, proposal.vector_of(memory, None))
         return Receipt(kept.id, Created(), kept)
     kept = writing.put(memory.changed(indexed=False), proposal.vector_of(memory, None))
-    twin, similarity = proposal.like
-    return Receipt(kept.id, Unindexed(twin, f"an event that is like it is known (similarity {similarity:.3f})"), kept)
+    return Receipt(kept.id, like(*proposal.like), kept)
+
+
+def like(twin: MemoryId, similarity: float) -> Unindexed:
+    """What is said of an event that is too much like a memory."""
+    return Unindexed(twin, f"an event that is like it is known (similarity {similarity:.3f})")
 
 
 def _echoed(writing: Writing, twin: Memory, draft: Draft, memory: Memory, reason: str) -> Receipt:

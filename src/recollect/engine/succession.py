@@ -121,8 +121,9 @@ def overlapping(memory: Memory, others: Iterable[Memory]) -> list[Memory]:
 
 
 def is_a_truth(memory: Memory, policy: Policy) -> bool:
-    """Whether no other memory of its subject may hold beside it."""
-    return memory.subject is not None and memory.kind is not Kind.EVENT and policy.truth.supersede
+    """Whether no other memory of its subject may hold beside it; what records that something happened ends nothing."""
+    raw = memory.kind is Kind.EVENT or memory.level is not None
+    return memory.subject is not None and not raw and policy.truth.supersede
 
 
 def standing(kept: Memory, instead_of: Sequence[Memory] = ()) -> Receipt:

@@ -40,7 +40,7 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
             nothing = f"run {run} changed no memory of {scope}"
             raise NotFound(f"{nothing}, or none that was not erased since; what is erased never comes back")
         for one in states:
-            _refuse_second(writing, one, states, world.policy)
+            _refuse_second(writing, one, states, run, world.policy)
         fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # those that are put away go first: they may say what one of the others is to say again
         states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
@@ -74,13 +74,15 @@ def _former(writing: Writing, scope: Scope, id: MemoryId, run: int) -> _State:
     return _State(memory, None if kept else vector, present)
 
 
-def _refuse_second(writing: Writing, state: _State, states: Sequence[_State], policy: Policy) -> None:
-    """Of a subject one thing holds at a time: what would hold again must not do so beside another one."""
+def _refuse_second(writing: Writing, state: _State, states: Sequence[_State], run: int, policy: Policy) -> None:
+    """Of a subject one thing holds at a time: what would hold again must not do so beside another one, unless that
+    stood beside it before the run and is still what it was.
+    """
     memory = state.memory
     if memory.status is not Status.ACTIVE or not is_a_truth(memory, policy) or _holds_so(memory, state.present):
         return
     undone = {one.memory.id: one.memory for one in states}
-    here = [one for one in rivals(writing, memory, policy) if one.id not in undone]
+    here = [one for one in rivals(writing, memory, policy) if one.id not in undone and (one.commit or 0) > run]
     there = overlapping(memory, (one for one in undone.values() if one.subject == memory.subject))
     other = next(iter([*here, *there]), None)
     if other is not None:

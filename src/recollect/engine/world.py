@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from recollect.admission.policy import Policy
 from recollect.errors import FieldError, ProviderError, show
 from recollect.extraction.extractor import PhraseExtractor
+from recollect.lifecycle.consolidation import ConsolidationPolicy
+from recollect.lifecycle.policy import LifecyclePolicy
+from recollect.lifecycle.summary import ExtractiveSummariser
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.extraction import MOST_EXTRACTED
+from recollect.model.trust import Provenance
 from recollect.model.wording import not_come_yet
 from recollect.packing.tokens import TokenCounter
-from recollect.ports import Embedder, Extractor, Purpose, Store
+from recollect.ports import Embedder, Extractor, Purpose, Store, Summariser
 from recollect.ranking.parse import Document, override
 from recollect.ranking.profile import Profile
 
@@ -37,11 +41,20 @@ class World:
     policy: Policy = Policy()
     extractor: Extractor = PhraseExtractor()
     most_extracted: int = MOST_EXTRACTED
+    lifecycle: LifecyclePolicy = LifecyclePolicy()
+    zone: tzinfo = UTC
+    consolidation: ConsolidationPolicy = ConsolidationPolicy()
+    summariser: Summariser = ExtractiveSummariser()
 
     @property
     def encoder(self) -> Encoder:
         """The model that the embedder is."""
         return Encoder(self.embedder.name, self.embedder.dimensions)
+
+    @property
+    def summarised_by(self) -> Provenance | None:
+        """Who stands between what was said and its summary, if anybody does."""
+        return None if self.summariser.verbatim else Provenance.MODEL_INFERENCE
 
     def now(self) -> datetime:
         """The present moment, in UTC."""

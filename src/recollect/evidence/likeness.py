@@ -10,18 +10,18 @@ LONGEST = 2_000
 """How many characters a text may have to be compared by what it means; longer ones are documents, not statements."""
 
 NONE = ""
-"""The likeness of what is like nothing else: events, which are raw, and long texts."""
+"""The likeness of what is like nothing else: events, which are raw, records of what happened, and long texts."""
 
 
 def likeness(memory: Memory) -> str:
     """The same for two memories of one speaker that mean the same, however they are worded; `NONE` for those that are
     not compared.
     """
-    return likeness_of(memory.text, memory.speaker, memory.kind.value)
+    return NONE if memory.level is not None else likeness_of(memory.text, memory.speaker, memory.kind.value)
 
 
 def likeness_of(text: str, speaker: str | None, kind: str) -> str:
-    """The likeness of a memory with that text, speaker and kind."""
+    """The likeness of a plain memory with that text, speaker and kind."""
     if kind == Kind.EVENT or len(text) > LONGEST:
         return NONE
     said = meaning(embedded(None, text, speaker))

@@ -1,11 +1,13 @@
 """Conversation: turns that were said."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from recollect.model import limits
 from recollect.model.memory import MemoryId, a_choice
+from recollect.model.trust import Provenance
 
 
 class Role(StrEnum):
@@ -15,6 +17,15 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     SYSTEM = "system"
     TOOL = "tool"
+
+
+PROVENANCE: Mapping[Role, Provenance] = {
+    Role.USER: Provenance.DIRECT_USER,
+    Role.ASSISTANT: Provenance.MODEL_INFERENCE,
+    Role.SYSTEM: Provenance.MODEL_INFERENCE,
+    Role.TOOL: Provenance.TOOL_EXTERNAL,
+}
+"""Through whom words of the conversation came, by the part of who said them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ class Barrier(StrEnum):
     NOT_YET_VALID = "not_yet_valid"
     NO_LONGER_VALID = "no_longer_valid"
     KIND = "kind"
+    LEVEL = "level"
 
 
 def revised_since(memory: Memory, at: datetime) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NewType, TypeVar, cast
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
 from recollect.model.composed import composed
+from recollect.model.level import Level
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.values import amended
@@ -58,6 +59,9 @@ class Status(StrEnum):
 MOST_ITEMS = 64
 """How many tags, pieces of evidence or origins a memory may name."""
 
+MOST_PARTS = 65_536
+"""How many origins a record of what happened may name, if it is no plain memory."""
+
 DEEPEST_METADATA = 32
 """How many levels metadata may be nested: readers of JSON give up at some depth, each at its own."""
 
@@ -71,7 +75,7 @@ class Memory:
 
     `subject` is what it is about, where only one thing can be true of that at a time. `trust` is that of its provenance
     if nothing else is said. One that is not `indexed` is kept, and never recalled. `remark` says why it stands as it
-    does, where somebody said so.
+    does, where somebody said so. `level` is how coarse it is as a record of what happened; a plain memory has none.
 
     `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was.
     `recorded_at` and `commit` are the store's alone: when it took in this version, and in which commit.
@@ -82,6 +86,7 @@ class Memory:
     text: str
     created_at: datetime
     kind: Kind = Kind.OBSERVATION
+    level: Level | None = None
     title: str | None = None
     tags: tuple[str, ...] = ()
     session: str | None = None
@@ -119,10 +124,14 @@ class Memory:
         a_kind("kind", self.kind)
         for name in ("shared", "pinned", "indexed"):
             limits.a_flag(name, getattr(self, name))
+        if self.level is not None:
+            a_choice("level", self.level, Level)
         for name, check in _CHECKS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check(name, value))
+        origins = _several("derived_from", self.derived_from, MOST_ITEMS if self.level is None else MOST_PARTS)
+        object.__setattr__(self, "derived_from", _names("derived_from", origins))
         if self.valid_from is not None and self.valid_until is not None and self.valid_until < self.valid_from:
             begins = f"{self.valid_from.isoformat()}, from when it holds"
             raise FieldError(f"{self.valid_until.isoformat()} is before {begins}", field="valid_until")
@@ -156,7 +165,12 @@ class Memory:
 
     @property
     def hash(self) -> str:
-        """The same for texts of one speaker that differ in blanks alone, and are all events or none of them."""
+        """The same for texts of one speaker that differ in blanks alone, and are all events or none of them.
+
+        A record of what happened is told from all others, also from one that says the same: it happened twice.
+        """
+        if self.level is not None:  # the end of a line is in no text that is summed up, so none has the same sum
+            return hashlib.sha256(f"{self.level.value}\n{self.id}".encode()).hexdigest()
         return said_hash(self.text, self.speaker, self.kind)
 
     @property
@@ -255,16 +269,21 @@ def _title(field: str, value: str) -> str | None:
     return limits.a_line(field, value) if value.strip() else None
 
 
-def _several(field: str, value: Any) -> tuple[Any, ...]:
+def _several(field: str, value: Any, most: int = MOST_ITEMS) -> tuple[Any, ...]:
     if not isinstance(value, tuple | list):
         raise FieldError(f"{show(value)} is no list of texts", field=field)
-    if len(value) > MOST_ITEMS:
-        raise FieldError(f"{len(value)} of them; at most {MOST_ITEMS} are allowed", field=field)
+    if len(value) > most:
+        raise FieldError(f"{len(value)} of them; at most {most} are allowed", field=field)
     return tuple(value)
 
 
 def _labels(field: str, value: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(limits.an_id(field, one) for one in _several(field, value)))
+    return _names(field, _several(field, value))
+
+
+def _names(field: str, value: tuple[Any, ...]) -> tuple[str, ...]:
+    """Each of them once."""
+    return tuple(dict.fromkeys(limits.an_id(field, one) for one in value))
 
 
 def _quotes(field: str, value: Any) -> tuple[str, ...]:
@@ -326,7 +345,6 @@ _CHECKS: Mapping[str, Any] = {
     "title": _title,
     "tags": _labels,
     **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), limits.an_id),
-    "derived_from": _labels,
     "evidence": _quotes,
     "remark": limits.a_line,
     **dict.fromkeys(("importance", "confidence", "salience"), limits.a_share),

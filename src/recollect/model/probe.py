@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
 from recollect.model.encoder import Encoder
+from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.nearby import Nearby
 from recollect.model.scope import Scope
@@ -30,7 +31,8 @@ class Probe:
     `vectors` are several ways to ask the same, of which the nearest counts. `in_turns` says that a memory is heard with
     what was said before it in its session. `present` says that it is now: all that the store has is known, also what a
     clock that went back dates later. `past` says that what held before the moment is asked for too. `names` is all that
-    may be a name in the question, for whoever wants to know what is linked to it.
+    may be a name in the question, for whoever wants to know what is linked to it. `levels` are the only ones that are
+    asked for, if any are named; plain memories have none.
 
     `bounded` says that who asks can do with similarities that must be asked for, so that vectors may stay in the store;
     `indexed`, that an index which may pass over some will do to find the nearest.
@@ -41,6 +43,7 @@ class Probe:
     present: bool = False
     past: bool = False
     known_at: datetime | None = None
+    levels: frozenset[Level | None] | None = None
     terms: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     vectors: Vectors | None = None

@@ -31,7 +31,7 @@ class Trace:
     """What a context was made of: the question, the clocks, the profile, and each memory's place.
 
     `formula` is the profile as it was, written out. `at` is the moment it was ranked for, `made_at` when that was done,
-    `commit` the last that the store then knew of.
+    `commit` the last that the store then knew of. `levels` are those that were asked for, if there were any yet.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Trace:
     omitted: tuple[Passed, ...]
     excluded: Mapping[str, int]
     past: bool = False
+    levels: tuple[str, ...] = ()
 
     @property
     def moments(self) -> list[tuple[str, datetime]]:

@@ -7,10 +7,15 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from recollect.errors import InvalidInput, ProviderError, show
+from recollect.heirs import Lock
 from recollect.model import limits
+from recollect.model.tally import Tally
 from recollect.providers.endpoint import PATIENCE, Endpoint, Patience, Refusal, whole_address
 
 T = TypeVar("T")
+
+PREFIX = "llm:"
+"""What the name of who asks such a model begins with: the model is the server's, the address may change."""
 
 PATH = "/chat/completions"
 TIMEOUT = timedelta(seconds=60)
@@ -58,24 +63,6 @@ class Wrong:
 
     what: str
     words: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """How many requests were answered, and the tokens of those whose answers told them believably."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    uncounted: int = 0
-
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            uncounted=self.uncounted + other.uncounted,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +119,24 @@ class Chat:
         self._endpoint = Endpoint(whole_address(url, PATH), key=key, timeout=timeout, patience=patience)
         self._longest = longest
         self._manner = _Manner()
+        self._lock = Lock()
+        self._spent = Tally()
 
     def __str__(self) -> str:
         return f"{self.model} at {self._endpoint}"
 
     def __repr__(self) -> str:
         return f"Chat({str(self._endpoint)!r}, {self.model!r})"
+
+    @property
+    def name(self) -> str:
+        """What somebody is called who has it answer."""
+        return limits.an_id("model", f"{PREFIX}{self.model}")
+
+    @property
+    def spent(self) -> Tally:
+        """All that was answered until now, whoever asked, and whether or not it could be read."""
+        return self._spent
 
     def ask(self, question: Question, read: Callable[[Any], T | Wrong]) -> tuple[T, Tally]:
         """What `read` makes of the model's JSON; asked once more with what was wrong, and then it is an error."""
@@ -146,7 +145,7 @@ class Chat:
         for _ in range(ASKED):
             body, refused, most = self._answered(question, wrong)
             answer = _parsed(body)
-            tally += Tally(calls=refused) + _tokens(answer, most)
+            tally += self._counted(Tally(calls=refused) + _tokens(answer, most))
             found = self._found(answer, body)
             if not isinstance(found, Wrong):
                 found = read(found)
@@ -155,6 +154,12 @@ class Chat:
             wrong = found
         told = f"{wrong.what}{wrong.words}" if wrong else "nothing"
         raise ProviderError(f"{self} gave {told}; asked {tally.calls} times, try another model")
+
+    def _counted(self, tally: Tally) -> Tally:
+        """The same, which is now among what was spent."""
+        with self._lock.here:
+            self._spent += tally
+        return tally
 
     def _answered(self, question: Question, wrong: Wrong | None) -> tuple[bytes, int, int]:
         """The server's answer, how often it refused before, and how many tokens it can have read."""

@@ -11,14 +11,13 @@ from recollect.model import limits
 from recollect.model.conversation import Role, Said
 from recollect.model.extraction import Extract, Extraction, Objection, Prices, Rejected
 from recollect.model.memory import Kind
+from recollect.model.tally import Tally
 from recollect.model.wording import shortened
-from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Tally, Wrong
+from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Wrong
 from recollect.providers.endpoint import PATIENCE, Patience
 from recollect.providers.quotes import WITH_BLANKS, folded, said
-from recollect.providers.transcript import Window, windows
-
-PREFIX = "llm:"
-"""What the name of such an extractor begins with: the model is the server's, the address may change."""
+from recollect.providers.transcript import windows
+from recollect.providers.windows import Window
 
 MOST_ASKED = 50
 """How many memories a model is asked for at once, however many are wanted."""
@@ -157,7 +156,7 @@ class ChatExtractor:
         longest: int = LONGEST,
     ) -> None:
         self._chat = Chat(url, model, key=key, timeout=timeout, patience=patience, longest=longest)
-        self.name = limits.an_id("model", f"{PREFIX}{model}")
+        self.name = self._chat.name
         self.verbatim = False
         self._confidence = confidence
         self._importance = importance
@@ -177,7 +176,7 @@ class ChatExtractor:
         for window in windows(conversation):
             proposals, spent = self._chat.ask(self._question(window, most), _proposals)
             tally += spent
-            texts = {place: folded(turn.text) for place, turn in window.turns.items()}
+            texts = {place: folded(turn.text) for place, turn in window.shown.items()}
             for proposal in proposals:
                 outcome = self._judged(proposal, window, texts)
                 if isinstance(outcome, Objection):
@@ -192,10 +191,10 @@ class ChatExtractor:
             prompt_tokens=tally.prompt_tokens,
             completion_tokens=tally.completion_tokens,
             uncounted=tally.uncounted,
-            cost=self._cost(tally),
+            cost=tally.cost(self._prices),
         )
 
-    def _question(self, window: Window, most: int) -> Question:
+    def _question(self, window: Window[Said], most: int) -> Question:
         levels = ("stated", "critical", "business", "preference", "casual")
         instructions = INSTRUCTIONS.format(
             marker=window.marker,
@@ -205,14 +204,14 @@ class ChatExtractor:
         )
         return Question(instructions, window.fenced, "memories", SCHEMA)
 
-    def _judged(self, proposal: Proposal, window: Window, texts: Mapping[int, str]) -> Extract | Objection:
+    def _judged(self, proposal: Proposal, window: Window[Said], texts: Mapping[int, str]) -> Extract | Objection:
         """The memory that a proposal is, or what is to be said against it."""
-        found = _quoted(proposal, window.turns, texts)
+        found = _quoted(proposal, window.shown, texts)
         if isinstance(found, Objection):
             return found
         place, quote = found
-        turn = window.turns[place]
-        others = {one.speaker for one in window.turns.values() if one.speaker is not None} - {turn.speaker}
+        turn = window.shown[place]
+        others = {one.speaker for one in window.shown.values() if one.speaker is not None} - {turn.speaker}
         return _objection(proposal, turn, others) or self._extract(proposal, turn, place, quote)
 
     def _extract(self, proposal: Proposal, turn: Said, place: int, quote: str) -> Extract:
@@ -237,12 +236,6 @@ class ChatExtractor:
                 return self._confidence.implied
             case _:
                 return self._confidence.uncertain
-
-    def _cost(self, tally: Tally) -> float | None:
-        """What the tokens cost; not told if some of them are not known."""
-        if self._prices is None or tally.uncounted:
-            return None
-        return self._prices.of(tally.prompt_tokens, tally.completion_tokens)
 
 
 def _conversation(turns: Sequence[Said]) -> tuple[Said, ...]:

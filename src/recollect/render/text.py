@@ -324,6 +324,7 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
 
 def _facts(memory: Memory, by: Memory | None) -> Iterator[tuple[str, str]]:
     yield "kind", memory.kind.value
+    yield "level", "" if memory.level is None else memory.level.value
     yield "scope", str(memory.scope)
     yield "standing", marks(memory) or memory.status.value
     yield "replaced", replaced(memory, by).removeprefix("replaced ")
@@ -407,6 +408,8 @@ def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
             return "it held only until before" if until is None else f"it held only until {_beginning(until)}"
         case Barrier.KIND:
             return "only other kinds were asked for"
+        case Barrier.LEVEL:
+            return "only other levels were asked for"
         case _ as unknown:
             assert_never(unknown)
 

@@ -19,6 +19,7 @@ from recollect.model.eligibility import Barrier, barrier
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Search
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Found, Probe, Vectors
 from recollect.model.scope import Scope
@@ -58,7 +59,7 @@ class DictionaryStore:
         refuse_other_model(state.encoder, probe.encoder)
         until = state.until(probe.known_at)
         seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
-        barriers = [barrier(one.memory, probe.at, present=probe.present, past=probe.past) for one in seen]
+        barriers = [_barrier(one.memory, probe) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         said = _turns(seen, eligible.tolist()) if probe.in_turns else {}
         shares = _shares(seen, eligible.tolist(), probe.terms, said)
@@ -118,6 +119,34 @@ class DictionaryStore:
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._checked().topic(scope, topic_key)
+
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        found = [
+            one
+            for one in self.memories(scope, below=False, statuses=statuses)
+            if one.level in levels
+            and (since is None or one.created_at >= since)
+            and (before is None or one.created_at < before)
+        ]
+        return sorted(found, key=lambda one: (one.created_at, one.id))
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        return self._checked().touched(scope, level, after)
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        return self._checked().checkpoints.get((scope, name))
+
+    def scopes(self, scope: Scope | None) -> list[Scope]:
+        found = {versions[-1].memory.scope for versions in self._checked().versions.values()}
+        return sorted((one for one in found if scope is None or one == scope or one.within(scope)), key=str)
 
     def context(self, scope: Scope, id: str) -> Trace | None:
         trace = self._checked().traces.get(id)
@@ -205,6 +234,13 @@ def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
     memories = [seen[row].memory for row in eligible]
     said = turns.before([(_session(one), one.created_at, one.id) for one in memories])
     return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
+
+
+def _barrier(memory: Memory, probe: Probe) -> Barrier | None:
+    """What keeps the memory from being recalled for the probe."""
+    found = barrier(memory, probe.at, present=probe.present, past=probe.past)
+    unwanted = probe.levels is not None and memory.level not in probe.levels
+    return found or (Barrier.LEVEL if unwanted else None)
 
 
 def _shares(

@@ -8,6 +8,7 @@ from recollect.model.archive import Content, Saved, SavedUse, SavedVote
 from recollect.model.eligibility import as_it_was, revised_since
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Probe, Vector
 from recollect.model.scope import Scope
@@ -52,6 +53,7 @@ class State:
     votes: list[tuple[Vote, Commit]] = field(default_factory=list[tuple[Vote, Commit]])
     traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
     kept: dict[tuple[Scope, str], Kept] = field(default_factory=dict[tuple[Scope, str], Kept])
+    checkpoints: dict[tuple[Scope, str], str] = field(default_factory=dict[tuple[Scope, str], str])
 
     def copy(self) -> "State":
         return State(
@@ -63,6 +65,7 @@ class State:
             list(self.votes),
             dict(self.traces),
             dict(self.kept),
+            dict(self.checkpoints),
         )
 
     def known(self, id: MemoryId, until: Commit) -> Version | None:
@@ -92,6 +95,14 @@ class State:
             if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
                 return memory
         return None
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
+        present = (versions[-1] for versions in self.versions.values())
+        found = [
+            one for one in present if one.memory.scope == scope and one.memory.level is level and one.commit > after
+        ]
+        return sorted({one.memory.created_at for one in found}), max((one.commit for one in found), default=after)
 
     def usage(self, id: MemoryId, until: Commit) -> Usage:
         """What had happened to the memory until that commit."""

@@ -12,6 +12,7 @@ from recollect.model.archive import Imported, Item, Saved, said
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.level import Level
 from recollect.model.limits import MOST_KNOWN
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Vector
@@ -27,6 +28,7 @@ from recollect.stores.refusals import (
     id_taken,
     refuse_other_model,
     refuse_other_use,
+    refuse_strange_checkpoint,
     refuse_strange_vector,
     said_already,
     says_something_else,
@@ -71,7 +73,7 @@ class DictionaryWriting:
     def sayings(self, memory: Memory) -> list[Memory]:
         found = [
             one
-            for one in self._present(memory.scope)
+            for one in self._plain(memory.scope)
             if (one.hash == memory.hash or alike(one, memory))
             and (memory.topic_key is None or one.topic_key in (None, memory.topic_key))
         ]
@@ -79,9 +81,11 @@ class DictionaryWriting:
         return found[:MOST_KNOWN]
 
     def said_before(self, memory: Memory) -> list[Memory]:
+        if memory.level is not None:
+            return []
         found = [
             one
-            for one in self._present(memory.scope)
+            for one in self._plain(memory.scope)
             if one.hash != memory.hash
             and any(version.memory.hash == memory.hash for version in self._state.versions[one.id])
         ]
@@ -90,14 +94,17 @@ class DictionaryWriting:
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         found = [
             one
-            for one in self._present(scope)
+            for one in self._plain(scope)
             if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(after)
         ]
         return sorted(found, key=lambda one: (one.status.value, _begins(one), one.id))[:MOST_KNOWN]
 
-    def _present(self, scope: Scope) -> list[Memory]:
-        """The memories of a scope as they stand, in the order in which they came."""
-        return [versions[-1].memory for versions in self._state.versions.values() if versions[-1].memory.scope == scope]
+    def _plain(self, scope: Scope) -> list[Memory]:
+        """The plain memories of a scope as they stand, in the order in which they came; records of what happened say
+        nothing again.
+        """
+        present = [versions[-1].memory for versions in self._state.versions.values()]
+        return [one for one in present if one.scope == scope and one.level is None]
 
     def standing_since(self, memory: Memory) -> datetime | None:
         versions = [one.memory for one in self._state.versions.get(memory.id, ())]
@@ -157,6 +164,16 @@ class DictionaryWriting:
             place = memory.scope, memory.hash
             others = {topic: id for topic, id in self._state.said[place].items() if topic != memory.topic_key}
             self._state.said[place] = others
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        return self._state.touched(scope, level, after)
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        return self._state.checkpoints.get((scope, name))
+
+    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
+        refuse_strange_checkpoint(name, value)
+        self._written().checkpoints[scope, name] = value
 
     def keep(self, kept: Kept) -> None:
         state = self._written()
@@ -258,11 +275,17 @@ class DictionaryWriting:
 
     def erase_all(self, scope: Scope) -> Erased:
         asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}
-        state = self._written() if asked else self._state
+        noted = any(whose == scope for whose, _ in self._state.checkpoints)
+        state = self._written() if asked or noted else self._state
+        self._drop_checkpoints(scope)
         state.traces = {id: trace for id, trace in state.traces.items() if trace.scope != scope}
         self._unname(scope, asked)
         erased = self.erase(scope, list(state.versions))
         return replace(erased, contexts=erased.contexts + len(asked))
+
+    def _drop_checkpoints(self, scope: Scope) -> None:
+        kept = self._state.checkpoints.items()
+        self._state.checkpoints = {place: value for place, value in kept if place[0] != scope}
 
     def _unname(self, scope: Scope, contexts: Set[str]) -> None:
         """What the scope did with memories of its ancestors stays done, and no longer says by whom."""
@@ -285,6 +308,8 @@ class DictionaryWriting:
         left = {id: trace.without(gone) for id, trace in self._state.traces.items()}
         contexts = sum(trace != self._state.traces[id] for id, trace in left.items())
         state = self._written() if gone else self._state
+        if gone:
+            self._drop_checkpoints(scope)
         for id in gone:
             self._unsay(state.versions.pop(id)[-1].memory)
         state.happened = [one for one in state.happened if one.memory not in gone]

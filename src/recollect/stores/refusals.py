@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, show
+from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
 from recollect.model.probe import Vector
@@ -32,6 +33,12 @@ def refuse_strange_vector(vector: Vector | None, encoder: Encoder | None) -> Non
         raise InvalidInput("a vector of nobody knows which model; have the store adopt the model before it is put")
     if vector.shape != (encoder.dimensions,):
         raise FieldError(f"numbers of shape {vector.shape}; the vectors of {encoder} are asked for", field="vector")
+
+
+def refuse_strange_checkpoint(name: str, value: str) -> None:
+    """A checkpoint is kept only if every store could keep it: it has a name, and a text that can be written down."""
+    limits.an_id("name", name)
+    limits.a_clean_text("value", value)
 
 
 def refuse_other_use(use: Use, allowed: Collection[Use]) -> None:

@@ -20,6 +20,7 @@ from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
 from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
+from recollect.testing.promises.levels import Checkpoints, Levels, Sayings, Timelines  # noqa: E402
 from recollect.testing.promises.links import Links  # noqa: E402
 from recollect.testing.promises.runs import Runs  # noqa: E402
 from recollect.testing.promises.scopes import Scopes  # noqa: E402
@@ -49,6 +50,10 @@ class StoreContract(
     Threads,
     Turns,
     Links,
+    Levels,
+    Sayings,
+    Timelines,
+    Checkpoints,
 ):
     """What every store promises. A store supplies the fixture `store`, which is new for each test.
 

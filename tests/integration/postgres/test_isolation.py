@@ -5,6 +5,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, cast
 
 import pytest
@@ -18,7 +19,9 @@ from recollect.stores.postgres.adapters import register
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
 from recollect.stores.postgres.sql import SQL
+from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.relational.rows import STATE
+from recollect.testing.keeping import Clock
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone
 from tests.postgres import ROLE, Server
 
@@ -26,7 +29,10 @@ TEAM, ANA, BEN, BELOW, RIVAL = "acme", "acme/ana", "acme/stranger", "acme/ana/st
 OURS, ROOT = {TEAM, ANA}, {TEAM, ANA, BEN, BELOW}
 """What somebody sees who asks for ana, and for all of her root."""
 
-TABLES = ("keys", "contexts", "votes", "uses", "usage", "versions", "memories", "vectors", "contents", "scopes")
+TABLES = (
+    *("checkpoints", "keys", "contexts", "votes", "uses", "usage", "versions", "memories", "vectors", "contents"),
+    "scopes",
+)
 """Every table that is about scopes, those first that refer to others."""
 
 OF_ROOTS = ("commits", "roots")
@@ -46,7 +52,13 @@ def live(engine: recollect.Engine, scope: str) -> None:
     context = engine.recall(f"which seat for {name}?", scope=scope)
     assert context.id is not None
     engine.feedback(context.id, scope=scope, helped=[id], by=f"{name} itself")
+    engine.observe([f"{name} took a seat"], scope=scope)
     engine.flush()
+
+
+def note(store: PostgresStore, scope: str) -> None:
+    """Whoever sums up what happened notes how far that got."""
+    store.write(lambda writing: writing.set_checkpoint(Scope.parse(scope), "how far", f"as far as {scope}"))
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +70,9 @@ def database(postgres_server: Server, postgres_template: str) -> Iterator[str]:
         with an_engine(postgres_server.url(name)) as engine:
             for scope in (TEAM, ANA, BEN, BELOW, RIVAL):
                 live(engine, scope)
+        with closing(PostgresStore(postgres_server.url(name), Clock())) as store:
+            for scope in (TEAM, ANA, BEN, BELOW, RIVAL):
+                note(store, scope)
         yield name
 
 
@@ -294,6 +309,7 @@ def any_given(admin: Db) -> dict[str, Any]:
         "contents": [row["number"] for row in rows["contents"]],
         "contexts": [row["id"] for row in rows["contexts"]],
         "statuses": ["active", "superseded", "forgotten", "archived"],
+        "levels": ["event"],
         "models": ["hashing"],
     }
     plain = {"encoder": 1, "at": 1 << 60, "commit": 1 << 30, "after": 0, "most": 99, "limit": 99, "below": True}
@@ -342,6 +358,7 @@ def test_they_would_show_strangers_to_who_is_not_held(admin: Db, any_given: dict
         *("entries", "entries_known_at", "memories_by_id", "memories_now", "history", "memory_known_at", "own_memory"),
         *("scope_stamps", "sayings", "context", "key", "all_contexts", "votes_on", "saved_memories", "counts"),
         *("saved_contents", "saved_votes", "saved_keys", "saved_contexts", "said_by", "keys_of", "own_places"),
+        *("timeline", "checkpoint"),
     }
 
 
@@ -366,7 +383,9 @@ def test_our_own_statements_change_nobody_else_without_their_conditions(
         before, owner = everything(admin), whose(admin)
     outside = strangers(before, owner, OURS, {"acme"})
     with undone(admin, taking(role), reaching(ANA)):
-        assert changing(admin, any_given) >= {"change_memory", "drop_memory", "drop_vectors", "scope_changed"}
+        assert changing(admin, any_given) >= {
+            *("change_memory", "drop_memory", "drop_vectors", "scope_changed", "drop_checkpoints"),
+        }
         after = _as_superuser(admin, role)
         assert strangers(after, owner, OURS, {"acme"}) == outside
         assert after != before

@@ -55,7 +55,7 @@ def test_many_starters_at_the_same_moment_all_succeed_and_migrate_once(
         one.tell()
     assert [one.end() for one in starters] == [[("open",)]] * STARTERS
     with psycopg.connect(admin_url(postgres_url)) as db:
-        assert db.execute("SELECT number FROM recollect.migrated").fetchall() == [(1,)]
+        assert db.execute("SELECT number FROM recollect.migrated").fetchall() == [(1,), (2,)]
 
 
 def test_a_starter_that_is_killed_in_the_middle_leaves_nothing(postgres_server: Server, postgres_url: str) -> None:
@@ -90,9 +90,9 @@ def test_a_migration_that_breaks_off_leaves_nothing(postgres_url: str) -> None:
 
 def test_a_schema_of_a_newer_program_is_refused(postgres_store_url: str) -> None:
     with psycopg.connect(admin_url(postgres_store_url)) as db:
-        db.execute("INSERT INTO recollect.migrated (number) VALUES (2)")
+        db.execute("INSERT INTO recollect.migrated (number) VALUES (3)")
     with pytest.raises(
-        SchemaMismatch, match=r"written by a newer recollect: its schema is number 2.* upgrade recollect"
+        SchemaMismatch, match=r"written by a newer recollect: its schema is number 3.* upgrade recollect"
     ):
         PostgresStore(postgres_store_url, Clock())
 

@@ -27,6 +27,18 @@ def proposing(*memories: Any, **more: Any) -> Act:
     return completing(json.dumps({"memories": memories}), **more)
 
 
+def summing_up(*bullets: Any, title: Any = "Tea and travel", keywords: Any = ("tea",), **more: Any) -> Act:
+    """An act of a model that sums up in these points."""
+    return completing(json.dumps({"title": title, "bullets": bullets, "keywords": keywords}), **more)
+
+
+def shown(request: Request) -> list[dict[str, Any]]:
+    """What a model is shown, read as it reads it: by the tags and the lines between them."""
+    (opening, *lines, closing) = request.body["messages"][1]["content"].splitlines()
+    assert closing == opening.replace("<", "</", 1)
+    return [json.loads(line) for line in lines]
+
+
 def completing(content: Any, finish_reason: str | None = "stop", usage: Any = USAGE, **message: Any) -> Act:
     """An act of a model whose message is this."""
     said = {"role": "assistant", "content": content, **message}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
-from recollect.providers.chat import FRAME, LONGEST, LONGEST_ANSWER, MOST_WRITTEN, Chat, Question, Tally, Wrong
+from recollect.model.tally import Tally
+from recollect.providers.chat import FRAME, LONGEST, LONGEST_ANSWER, MOST_WRITTEN, Chat, Question, Wrong
 from recollect.providers.endpoint import LARGEST_ANSWER, Patience
 
 from .chat_server import USAGE, completing, cutting_a_chunk, refusing, resetting, streaming

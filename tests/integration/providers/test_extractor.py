@@ -17,9 +17,10 @@ from recollect.model.memory import Kind
 from recollect.ports import Extractor
 from recollect.providers.endpoint import Patience
 from recollect.providers.extractor import LONGEST_QUOTE, LONGEST_TEXT, MOST_ASKED, MOST_PROPOSED, ChatExtractor
-from recollect.providers.transcript import MOST_WINDOWS, WINDOW, windows
+from recollect.providers.transcript import windows
+from recollect.providers.windows import MOST_WINDOWS, WINDOW
 
-from .chat_server import TEA, completing, proposing, refusing
+from .chat_server import TEA, completing, proposing, refusing, shown
 from .server import Act, Handler, Request, Server, keeping_silent, saying, serving
 
 CONFIDENCE = ConfidencePolicy()
@@ -400,13 +401,6 @@ def test_whatever_a_model_answers_what_is_taken_holds_and_all_else_is_our_error(
         assert extract.quote in TALK[extract.turn].text
         assert IMPORTANCE.casual <= (extract.importance or 0.0) <= IMPORTANCE.stated
         assert extract.text.encode()
-
-
-def shown(request: Request) -> list[dict[str, Any]]:
-    """The turns that a model is shown, read as it reads them: by the tags and the lines between them."""
-    (opening, *lines, closing) = request.body["messages"][1]["content"].splitlines()
-    assert closing == opening.replace("<", "</", 1)
-    return [json.loads(line) for line in lines]
 
 
 def test_the_model_is_shown_numbered_turns_with_speakers_as_data() -> None:

@@ -14,6 +14,7 @@ import recollect
 from recollect import Engine
 from recollect.model.archive import Imported
 from recollect.model.encoder import Encoder
+from recollect.model.level import Level
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking, an_engine
 
 
@@ -90,6 +91,37 @@ def test_what_is_written_after_an_import_is_a_later_commit(tmp_path: Path, lines
             one.commit or 0 for one in engine.memories(scope="acme", below=True, statuses=list(recollect.Status))
         )
         assert (engine.remember("something new", scope=SCOPE).memory.commit or 0) > last
+
+
+def test_records_of_what_happened_go_out_and_come_in_with_their_levels() -> None:
+    said = [{"text": "good morning", "at": NOW - timedelta(days=days)} for days in (2, 1)]
+    with an_engine(":memory:") as engine:
+        plain = engine.remember("good morning", scope=SCOPE, kind="event")
+        events = [one.id for one in engine.observe(said, scope=SCOPE)]
+        engine.recall("good morning", scope=SCOPE, levels=["event", "plain"])
+        lines = list(engine.export())
+    told = {one["memory"]: one["versions"][0].get("level") for one in map(json.loads, lines) if "memory" in one}
+    assert told == {plain.id: None, events[0]: "event", events[1]: "event"}
+    assert json.loads(lines[-2])["context"]["levels"] == ["event", "plain"]
+    for embedder in ("hashing-256", "hashing-64"):
+        with a_later_engine(embedder=embedder) as engine:
+            assert engine.import_(lines).memories == 3
+            levels = {one.id: one.level for one in engine.memories(scope=SCOPE)}
+            assert levels == {plain.id: None, events[0]: Level.EVENT, events[1]: Level.EVENT}
+            assert engine.import_(lines).skipped == 4
+            again = engine.observe(said, scope=SCOPE)
+            assert [one.id for one in again] == events
+            if embedder == "hashing-256":
+                assert list(engine.export()) == lines
+
+
+def test_an_export_of_before_there_were_levels_is_read_as_it_was(lines: list[str]) -> None:
+    former = with_context(lines, lambda value: [value.pop(name) for name in ("levels", "past")])
+    with a_later_engine() as engine:
+        assert engine.import_(former) == Imported(memories=3, contexts=1, skipped=0)
+        assert {one.level for one in engine.memories(scope="acme", below=True)} == {None}
+        context = json.loads(list(engine.export())[-2])["context"]
+        assert (context["levels"], context["past"]) == ([], False)
 
 
 def test_lines_that_can_be_read_once_are_enough(tmp_path: Path, lines: list[str]) -> None:
@@ -326,6 +358,13 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     "vectors of no model": (
         lambda lines: sealed([changed(lines[0], lambda v: v.update(encoder=None)), *lines[1:-1]]),
         "line 1, field 'encoder'",
+    ),
+    "a level that there is not": (partial(with_version, given={"level": "decade"}), "line 2, field 'level'"),
+    "a level that is null": (partial(with_version, given={"level": None}), "line 2, field 'level'.*leave it out"),
+    "a level that is a number": (partial(with_version, given={"level": 7}), "line 2, field 'level'"),
+    "a context of a level that there is not": (
+        lambda lines: with_context(lines, lambda v: v.update(levels=["decade"])),
+        "line 5, field 'levels'",
     ),
     "half a character in a question": (
         lambda lines: with_context(lines, lambda v: v.update(question=["\ud800"])),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -13,8 +14,9 @@ import recollect
 from recollect.evidence import analysis
 from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
 from recollect.model.scope import Scope
+from recollect.stores.sqlite.store import SqliteStore
 from recollect.wiring import verify
-from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine, content
+from tests.integration.sqlite.engines import SCOPE, OtherEngine, Ticking, an_engine, content
 
 ALLERGY = "Ana is allergic to peanuts, and nobody but her doctor may know"
 NEIGHBOUR = "Ben takes the train to work, and everybody may know that"
@@ -51,6 +53,35 @@ def test_the_words_of_an_erased_memory_are_in_no_file_and_its_neighbours_are(pat
         assert NEIGHBOUR.encode() in files
         with pytest.raises(recollect.NotFound):
             engine.get(first.id, scope=SCOPE)
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_how_far_somebody_got_with_a_scope_goes_with_what_is_erased_of_it(path: Path, everything: bool) -> None:
+    with an_engine(path) as engine:
+        secret = engine.observe([ALLERGY], scope=SCOPE)[0]
+        engine.remember(NEIGHBOUR, scope=SCOPE)
+    with closing(SqliteStore(path, Ticking())) as store:
+        for scope in (SCOPE, "acme/ben"):
+            store.write(
+                lambda writing, scope=scope: writing.set_checkpoint(  # type: ignore[misc]
+                    Scope.parse(scope), "how far", f"up to the visit of {scope}"
+                )
+            )
+    with an_engine(path) as engine:
+        assert proved(engine.erase(scope=SCOPE, id=None if everything else secret.id, everything=everything))
+        files = content(path.parent)
+        assert b"up to the visit of acme/ana" not in files
+        assert b"up to the visit of acme/ben" in files
+
+
+def test_a_scope_of_which_only_that_is_known_how_far_somebody_got_is_erased(path: Path) -> None:
+    scope = Scope.parse("acme/anastasia")
+    with closing(SqliteStore(path, Ticking())) as store:
+        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "up to the visit of the nurse"))
+        store.write(lambda writing: writing.erase_all(scope))
+    files = content(path.parent)
+    assert b"up to the visit" not in files
+    assert b"anastasia" not in files
 
 
 def test_a_text_of_many_pages_goes_too(path: Path) -> None:

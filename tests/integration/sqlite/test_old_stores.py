@@ -1,5 +1,6 @@
 """Stores of former versions open, and everything in them is where it belongs."""
 
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,10 +9,14 @@ import pytest
 
 import recollect
 from recollect.evidence import analysis, entities, sameness
+from recollect.model.level import Level
 from recollect.model.memory import Status, said_hash
+from recollect.model.scope import Scope
+from recollect.model.trace import Trace
 from recollect.model.trust import Trust
 from recollect.stores.migrate import migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
+from recollect.stores.sqlite.store import SqliteStore
 from recollect.wiring import verify
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
@@ -64,7 +69,31 @@ def test_what_was_kept_before_is_known_again(script: Path, tmp_path: Path) -> No
         assert (bo.trust, rome.memory.trust) == (Trust.STATED, Trust.INFERRED)
 
 
-READ_BY = {4: {"terms": "1", "likeness": "2", "names": "1"}}
+@pytest.mark.parametrize("script", OLD, ids=lambda one: one.stem)
+def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside_it(
+    script: Path, tmp_path: Path
+) -> None:
+    path = as_it_was(script, tmp_path)
+    with recollect.open(path, clock=now) as memory:
+        former = memory.memories(scope="acme", below=True, statuses=tuple(Status))
+        assert {one.level for one in former} == {None}
+        assert {one.level for old in former for one in memory.history(old.id, scope=old.scope)} == {None}
+        said = {"text": "Ana prefers aisle seats", "at": datetime(2026, 1, 31, tzinfo=UTC)}
+        (event,) = memory.observe([said], scope=ANA)
+        assert event.verdict == recollect.Created()
+    with closing(SqliteStore(path, now)) as store:
+        scope = Scope.parse(ANA)
+        assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
+        assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
+        assert store.checkpoint(scope, "how far") is None
+        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
+        assert store.checkpoint(scope, "how far") == "here"
+        traces = [item for item in store.export(None)[1] if isinstance(item, Trace)]
+        assert [one.levels for one in traces] == [()]
+    assert verify(path).problems == ()
+
+
+READ_BY = {5: {"terms": "1", "likeness": "2", "names": "1"}}
 """Of the last schema, by which rules what it keeps beside a text was read from it."""
 
 

@@ -48,6 +48,21 @@ def test_a_memory_is_found_by_its_words_its_topic_and_its_subject(statement: str
     assert [step for step in plan if step.startswith("SCAN") or "memories_by_scope" in step] == []
 
 
+@pytest.mark.parametrize(
+    ("statement", "by"),
+    [
+        ("timeline", "memories_by_level (scope=? AND level=? AND created_at>? AND created_at<?)"),
+        ("touched", "memories_by_scope (scope=? AND changed>?)"),
+        ("checkpoint", "PRIMARY KEY (scope=? AND name=?)"),
+    ],
+)
+def test_what_happened_is_found_by_its_moment_and_by_what_changed(statement: str, by: str, db: apsw.Connection) -> None:
+    given = {"path": "acme/ana", "levels": '["event", "day"]', "level": "event", "statuses": '["active"]'}
+    plan = plan_of(db, SQL[statement], {**given, "since": 0, "before": 9, "after": 0, "name": "how far"})
+    assert [step for step in plan if step.endswith(by)] != []
+    assert [step for step in plan if step.startswith("SCAN") and "json_each" not in step] == []
+
+
 ASKED: dict[str, Callable[[apsw.Connection, Scope], object]] = {
     "its figures": lambda db, scope: count(SqliteSession(db), scope, below=False, schema=0, size=0),
     "the figures of all below it": lambda db, scope: count(SqliteSession(db), scope, below=True, schema=0, size=0),

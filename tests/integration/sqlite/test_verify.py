@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import apsw
@@ -16,7 +17,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.report import Report
 from recollect.stores.sqlite import checking, descriptors, seal
 from recollect.wiring import verify
-from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
+from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine, an_engine
 
 
 def a_store(path: Path) -> None:
@@ -74,7 +75,7 @@ def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> Non
         path=str(backup),
         bytes=len(before),
         sealed=True,
-        schema=4,
+        schema=5,
         encoder=Encoder("hashing-256", 256),
         memories=61,
         versions=64,
@@ -284,6 +285,19 @@ def test_what_was_said_by_somebody_and_what_happened_are_sound(tmp_path: Path) -
     assert verify(path).problems == ()
 
 
+def test_records_of_what_happened_are_sound_and_a_plain_memory_is_recalled(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with an_engine(path) as engine:
+        plain = engine.remember("I love hiking", scope=SCOPE, speaker="Ana")
+        said = {"text": "I love hiking", "speaker": "Ana"}
+        engine.observe([{**said, "at": NOW - timedelta(days=days)} for days in range(3)], scope=SCOPE)
+        engine.revise(plain.id, "I like hiking", scope=SCOPE)
+        engine.backup(tmp_path / "backup.db")
+    for one in (path, tmp_path / "backup.db"):
+        report = verify(one)
+        assert (report.problems, report.memories, report.recalled) == ((), 4, True)
+
+
 def test_an_empty_store_is_a_good_one(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine:
         engine.backup(tmp_path / "b.db")
@@ -354,6 +368,16 @@ WRONG: dict[str, tuple[str, str]] = {
     "a vector of no model": ("UPDATE vectors SET key = key + 7 WHERE key / 256 = 3", "belongs to no model"),
     "an importance": ("UPDATE memories SET importance = 7 WHERE number = 3", "is not within 0..1"),
     "a kind": ("UPDATE memories SET kind = 'mood' WHERE number = 3", "cannot be read"),
+    "a level": ("UPDATE memories SET level = 'decade' WHERE number = 3", "cannot be read"),
+    "a level of something that is no record": (
+        "UPDATE memories SET level = 'day' WHERE number = 3",
+        "has the sum of another text",
+    ),
+    "a level of something that is like others": (
+        "UPDATE versions SET level = 'day' WHERE number = 1",
+        "has the likeness of another text",
+    ),
+    "a checkpoint of nobody": ("INSERT INTO checkpoints VALUES (99, 'how far', 'here')", "points to a row of scopes"),
     "the sum of a memory": ("UPDATE memories SET hash = 'x' WHERE number = 3", "has the sum of another text"),
     "two that say the same": (
         "DROP INDEX one_active_memory_says_it; UPDATE memories SET hash = 'same' WHERE number IN (3, 4)",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from recollect.admission.judgement import begins
 from recollect.admission.policy import Policy
 from recollect.engine.merge import Wording, merged
+from recollect.model.level import Level
 from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId
 from recollect.model.trust import TRUST, Provenance, Trust, least
@@ -35,6 +36,13 @@ def test_where_they_differ_only_what_all_have_in_common_is_kept() -> None:
     made = one_of(one, other, text="both")
     assert (made.session, made.speaker, made.source) == ("s", None, None)
     assert (made.topic_key, made.subject) == ("topic", None)  # what is said of both is no longer about the home alone
+
+
+def test_records_of_one_level_become_a_record_of_it_and_any_others_a_plain_memory() -> None:
+    event, other = (a_memory(id, text=id, level=Level.EVENT) for id in "ab")
+    assert one_of(event, other).level is Level.EVENT
+    assert one_of(event, a_memory("c", text="c", level=Level.DAY)).level is None
+    assert one_of(event, a_memory("c", text="c")).level is None
 
 
 def test_no_more_is_kept_than_a_memory_may_have() -> None:

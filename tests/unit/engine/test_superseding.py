@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.engine.succession import superseding, unquoted
+from recollect.admission.policy import Policy
+from recollect.engine.succession import is_a_truth, superseding, unquoted
+from recollect.model.level import Level
 from recollect.model.verdict import Created, Superseded
 from recollect.testing import a_memory
+
+
+def test_a_record_of_what_happened_ends_nothing() -> None:
+    told = a_memory(text="Ana lives in Rome", subject="ana: lives in")
+    assert is_a_truth(told, Policy())
+    assert [is_a_truth(told.changed(level=level), Policy()) for level in Level] == [False] * len(Level)
 
 
 def reason(old: str, new: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
+from recollect.model.level import Level
 from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Kind, Status, content_hash, named
 from recollect.testing import NOW, a_memory
@@ -23,6 +24,9 @@ from recollect.testing import NOW, a_memory
         ({"text": 7}, "field 'text': 7 is no text"),
         ({"scope": "acme"}, "field 'scope': 'acme' is no scope"),
         ({"kind": "fact"}, "field 'kind': 'fact' is no kind"),
+        ({"level": "day"}, "field 'level': 'day' is no level"),
+        ({"derived_from": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'derived_from': 65 of them"),
+        ({"level": Level.DAY, "derived_from": tuple(map(str, range(4097)))}, "field 'derived_from': 4097 of them"),
         ({"status": "active"}, "field 'status': 'active' is no status"),
         ({"provenance": "import"}, "field 'provenance': 'import' is no provenance"),
         ({"title": "t" * 513}, "field 'title': 513 characters"),
@@ -73,6 +77,14 @@ def test_metadata_is_a_copy_as_json_has_it() -> None:
 def test_blanks_and_composition_do_not_tell_texts_apart_but_case_does() -> None:
     assert content_hash(" caf\u0065\u0301  au\nlait ") == content_hash("caf\u00e9 au lait")
     assert content_hash("it works in US") != content_hash("it works in us")
+
+
+def test_a_record_of_what_happened_is_told_by_its_level_and_its_id_and_by_nothing_that_it_says() -> None:
+    records = [a_memory(id, text=text, level=level) for id in "ab" for text in ("x", "y") for level in Level]
+    assert len({one.hash for one in records}) == 2 * len(Level)
+    assert a_memory("a", text="x", level=Level.DAY).hash == a_memory("a", text="y", level=Level.DAY, speaker="z").hash
+    plain = [a_memory(text=f"day{between}a", kind=kind) for between in (" ", "\n", "") for kind in Kind]
+    assert not {one.hash for one in plain} & {one.hash for one in records}
 
 
 def test_a_title_is_searched_with_the_text() -> None:

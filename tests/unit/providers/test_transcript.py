@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.model.conversation import Role, Said
-from recollect.providers.transcript import MOST_WINDOWS, PIECE, WINDOW, Window, windows
+from recollect.providers.transcript import windows
+from recollect.providers.windows import MOST_WINDOWS, PIECE, WINDOW, Window
 
 ALPHABET = st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from('<>[]{}"\\/\n &\u200b')
 TEXTS = st.text(ALPHABET, min_size=1, max_size=80).filter(lambda text: not text.isspace())
@@ -16,7 +17,7 @@ LONG = st.builds(lambda text, times: text * times, TEXTS, st.sampled_from([1, 1,
 TURNS = st.lists(st.builds(Said, text=LONG, role=st.sampled_from(Role)), max_size=12)
 
 
-def read(window: Window) -> list[tuple[int, str]]:
+def read(window: Window[Said]) -> list[tuple[int, str]]:
     """The turns and their texts, as a reader of JSON has them."""
     told = [json.loads(line) for line in window.lines.split("\n")[:-1]]
     return [(line["turn"], line["text"]) for line in told]
@@ -31,7 +32,7 @@ def test_what_was_said_is_shown_whole_and_in_its_order(turns: list[Said]) -> Non
         for place, text in read(window):
             texts[place] += text
             places.append(place)
-        assert window.turns == {place: turns[place] for place, _ in read(window)}
+        assert window.shown == {place: turns[place] for place, _ in read(window)}
     assert texts == [turn.text for turn in turns]
     assert places == sorted(places)
 

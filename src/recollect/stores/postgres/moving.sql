@@ -25,4 +25,4 @@ UPDATE moving SET inventory = '';
 DELETE FROM moving;
 
 -- name: empty
-TRUNCATE roots, commits, scopes, encoders, contents, vectors, memories, versions, usage, uses, votes, contexts, keys;
+TRUNCATE roots, commits, scopes, encoders, contents, vectors, memories, versions, usage, uses, votes, contexts, keys, checkpoints;

@@ -66,7 +66,7 @@ UPDATE scopes SET changed = %(commit)s, emptied = emptied + 1 WHERE root = %(roo
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
 -- Of the text it is only the end, which tells whether it asks.
-SELECT m.number, m.changed, m.id, m.kind,
+SELECT m.number, m.changed, m.id, m.kind, m.level,
        CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE m.status END, m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
@@ -94,7 +94,7 @@ WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
 
 -- name: entries_known_at
 -- The memories of a scope as they stood after a commit; their usage is read apart.
-SELECT m.number, s.changed, m.id, s.kind,
+SELECT m.number, s.changed, m.id, s.kind, s.level,
        CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE s.status END, s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
        n.more ->> 'session', n.more ->> 'speaker', {end}, c.entities, c.terms, {vector:c}
@@ -115,7 +115,7 @@ WHERE m.root = %(root)s AND m.scope = %(scope)s AND (s.shared OR %(unshared)s);
 -- only if it was put away by then.
 SELECT v.memory, -v.number,
        CASE WHEN v.status IN ('active', 'superseded') OR v.recorded_at > %(at)s THEN NULL ELSE v.status END, v.kind,
-       v.importance, v.confidence, v.salience, v.revisions,
+       v.level, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, n.more ->> 'session', n.more ->> 'speaker',
        {end}, c.entities, c.terms, {vector:c}
 FROM json_array_elements_text(%(memories)s::json) asked (number)
@@ -250,7 +250,7 @@ WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
     UNION
     SELECT number FROM memories
     WHERE root = %(root)s AND scope = {scope} AND likeness = %(likeness)s AND likeness <> ''
-)) AND (%(topic_key)s::text IS NULL OR m.topic_key IS NULL OR m.topic_key = %(topic_key)s)
+)) AND m.level IS NULL AND (%(topic_key)s::text IS NULL OR m.topic_key IS NULL OR m.topic_key = %(topic_key)s)
 ORDER BY m.status <> 'active', m.topic_key IS DISTINCT FROM %(topic_key)s, m.number LIMIT %(most)s;
 
 -- name: said_before
@@ -260,7 +260,7 @@ FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
 WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
     SELECT memory FROM versions WHERE root = %(root)s AND hash = %(hash)s AND scope = {scope}
-)) AND p.path = %(path)s AND m.hash <> %(hash)s
+)) AND p.path = %(path)s AND m.hash <> %(hash)s AND m.level IS NULL
 ORDER BY m.number LIMIT %(most)s;
 
 -- name: about
@@ -269,7 +269,8 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
 WHERE m.root = %(root)s AND m.scope = {scope} AND m.subject = %(subject)s
-  AND m.status IN ('active', 'superseded') AND (m.valid_until IS NULL OR m.valid_until > %(after)s)
+  AND m.level IS NULL AND m.status IN ('active', 'superseded')
+  AND (m.valid_until IS NULL OR m.valid_until > %(after)s)
 ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT %(most)s;
 
 -- name: away_since
@@ -355,6 +356,23 @@ JOIN memories m ON m.root = %(root)s AND m.number = ANY (asked.numbers)
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
 WHERE m.status IN (SELECT json_array_elements_text(%(statuses)s::json))
 ORDER BY array_position(asked.numbers, m.number);
+
+-- name: timeline
+-- The records of a scope that are of these levels and statuses and of a time, in its order.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m
+JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.scope = {scope}
+  AND m.level = ANY (ARRAY(SELECT json_array_elements_text(%(levels)s::json))) AND m.level IS NOT NULL
+  AND m.created_at >= %(since)s AND m.created_at < %(before)s
+  AND m.status IN (SELECT json_array_elements_text(%(statuses)s::json))
+ORDER BY m.created_at, m.id;
+
+-- name: touched
+-- Of which moments a scope has records of a level that changed after a commit, and in which commit the last of each did.
+SELECT created_at, max(changed) FROM memories
+WHERE root = %(root)s AND scope = {scope} AND changed > %(after)s AND level = %(level)s
+GROUP BY created_at ORDER BY created_at;
 
 -- name: usage_of
 SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
@@ -455,6 +473,14 @@ WHERE root = %(root)s AND id = %(id)s
 ON CONFLICT (root, scope, key) DO UPDATE
 SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
 
+-- name: checkpoint
+SELECT k.value FROM checkpoints k JOIN scopes p ON (p.root, p.number) = (k.root, k.scope)
+WHERE k.root = %(root)s AND p.path = %(path)s AND k.name = %(name)s;
+
+-- name: set_checkpoint
+INSERT INTO checkpoints (root, scope, name, value) VALUES (%(root)s, %(scope)s, %(name)s, %(value)s)
+ON CONFLICT (root, scope, name) DO UPDATE SET value = excluded.value;
+
 -- name: ids_here
 -- Which of these memories are here.
 SELECT id FROM memories WHERE root = %(root)s AND id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)));
@@ -478,6 +504,9 @@ FROM memories WHERE root = %(root)s AND number = %(memory)s;
 
 -- name: drop_old_keys
 DELETE FROM keys WHERE root = %(root)s AND scope = %(scope)s AND at < %(before)s;
+
+-- name: drop_checkpoints
+DELETE FROM checkpoints WHERE root = %(root)s AND scope = %(scope)s;
 
 -- name: drop_memory
 DELETE FROM memories WHERE root = %(root)s AND number = %(memory)s;

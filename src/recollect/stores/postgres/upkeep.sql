@@ -47,6 +47,12 @@ SELECT id, trace FROM contexts WHERE root = %(root)s;
 SELECT c.id, c.trace FROM contexts c JOIN scopes p ON (p.root, p.number) = (c.root, c.scope)
 WHERE c.root = %(root)s AND p.path = %(path)s;
 
+-- name: checkpointed_scope
+-- The number of a scope, if anything is noted of it.
+SELECT p.number FROM scopes p WHERE p.root = %(root)s AND p.path = %(path)s AND EXISTS (
+    SELECT FROM checkpoints k WHERE k.root = %(root)s AND k.scope = p.number
+);
+
 -- name: drop_context
 DELETE FROM contexts WHERE root = %(root)s AND id = %(id)s;
 

@@ -42,6 +42,7 @@ def erase(db: Session, run: Run, places: Mapping[MemoryId, tuple[int, int]], com
             run("drop_vectors", content=content)
             run("drop_content", content=content)
     for scope in sorted({scope for _, scope in places.values()}):
+        run("drop_checkpoints", scope=scope)
         run("scope_emptied", scope=scope, commit=commit)
     return Erased(ids=tuple(sorted(places)), versions=versions, contexts=len(mentions), pieces=frozenset(pieces))
 

@@ -198,13 +198,13 @@ def _as_of(db: Session, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, 
 
 def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> Row:
     """What the memory of a row was in a version; its standing, unless it was away, and its use are those of the row."""
-    changed, away, kind, *values, until, session, speaker, end, names, terms, vector = version
+    changed, away, kind, level, *values, until, session, speaker, end, names, terms, vector = version
     status = away or (HELD[0] if shelf.active[row] else HELD[1])
     now = {name: float(column[row]) for name, column in shelf.columns.items()}
     used = [now[name] for name in USED]
     until = now["valid_until"] if until is None else until
     return (
-        *(number, changed, shelf.ids[row], kind, status, True, bool(shelf.pinned[row])),
+        *(number, changed, shelf.ids[row], kind, level, status, True, bool(shelf.pinned[row])),
         *(*values, until, *used, session, speaker, end, names, terms, vector),
     )
 

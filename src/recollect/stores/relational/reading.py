@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.nearby import Nearby
 from recollect.model.probe import Found, Probe
@@ -19,10 +20,10 @@ from recollect.model.scope import Scope
 from recollect.model.trace import Trace
 from recollect.model.usage import UNUSED, Usage
 from recollect.stores.refusals import refuse_other_model
-from recollect.stores.relational import rows
+from recollect.stores.relational import rows, timeline
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.library import Bare, Library
-from recollect.stores.relational.session import Row, Session, seen
+from recollect.stores.relational.session import Row, Session, inside, seen
 from recollect.stores.relational.view import View
 
 T = TypeVar("T")
@@ -59,17 +60,17 @@ class RelationalReading(ABC):
 
     def speakers(self, probe: Probe) -> frozenset[str]:
         view = self._seen(probe).view
-        return view.said_by(view.eligible(probe.at, present=probe.present, past=probe.past)[0])
+        return view.said_by(view.eligible(probe)[0])
 
     def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
         view = self._seen(probe).view
-        mask, _ = view.eligible(probe.at, present=probe.present, past=probe.past)
+        mask, _ = view.eligible(probe)
         return {view.ids[row]: names for row, names in view.mentions.mentions(mask).items()}
 
     def gather(self, probe: Probe) -> Found:
         seen = self._seen(probe)
         view, commit = seen.view, seen.commit
-        mask, barred = view.eligible(probe.at, present=probe.present, past=probe.past)
+        mask, barred = view.eligible(probe)
         vectors = probe.vectors if seen.encoder > 0 else None
         nearby = self._nearby(probe, seen) if view.bare else None
         said = view.turns(mask) if probe.in_turns else None
@@ -131,6 +132,28 @@ class RelationalReading(ABC):
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         row = self._read(scope, lambda db: db.one("topic", path=str(scope), topic_key=topic_key))
         return None if row is None else rows.memory(row)
+
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        return self._read(scope, lambda db: timeline.timeline(db, scope, levels, since, before, statuses))
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        return self._read(scope, lambda db: timeline.touched(db, scope, level, after))
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        return self._read(scope, lambda db: timeline.checkpoint(db, scope, name))
+
+    def scopes(self, scope: Scope | None) -> list[Scope]:
+        asked = {"encoder": 0, **inside(scope, below=True)}
+        found = self._read(scope, lambda db: db.all("counts", **asked), below=True)
+        return [Scope.parse(path) for path in sorted({path for path, *_ in found})]
 
     def context(self, scope: Scope, id: str) -> Trace | None:
         row = self._read(scope, lambda db: db.one("context", id=id, path=str(scope)))

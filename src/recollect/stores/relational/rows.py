@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from recollect.model.kept import Kept
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
@@ -21,7 +22,7 @@ MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until
 MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by", "remark")
 """What no index is for: kept together, as JSON, where it is not simply the default."""
 
-STATE = ("hash", "likeness", "kind", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
+STATE = ("hash", "likeness", "kind", "level", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
 """The columns that `memories` and `versions` have in common, beside the content's number."""
 
 _ABSENT = dict.fromkeys(MORE)
@@ -63,6 +64,7 @@ def state(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit:
         hash,
         likeness,
         memory.kind.value,
+        None if memory.level is None else memory.level.value,
         memory.status.value,
         *(getattr(memory, name) for name in PLAIN),
         *(maybe_micros(getattr(memory, name)) for name in MOMENTS),
@@ -80,7 +82,7 @@ def memory(row: Row) -> Memory:
     for name in (*MOMENTS, "recorded_at"):
         values[name] = maybe_moment(values[name])
     del values["likeness"], values["hash"]
-    provenance = Provenance(more.pop("provenance"))
+    provenance, level = Provenance(more.pop("provenance")), values.pop("level")
     for name in ("tags", "evidence", "derived_from"):
         more[name] = tuple(more.get(name, ()))
     return Memory.stored(
@@ -89,6 +91,7 @@ def memory(row: Row) -> Memory:
         title=title,
         text=text,
         kind=Kind(values.pop("kind")),
+        level=None if level is None else Level(level),
         status=Status(values.pop("status")),
         shared=bool(values.pop("shared")),
         pinned=bool(values.pop("pinned")),
@@ -133,8 +136,8 @@ def trace(text: str) -> Trace:
     values = json.loads(text)
     for name in ("made_at", "at", "known_at"):
         values[name] = maybe_moment(values[name])
-    for name in ("question", "kinds"):
-        values[name] = tuple(values[name])
+    for name in ("question", "kinds", "levels"):
+        values[name] = tuple(values.get(name, ()))
     values["scope"] = Scope.parse(values["scope"])
     values["packed"] = tuple(Placed(*one) for one in values["packed"])
     values["omitted"] = tuple(Passed(*one) for one in values["omitted"])

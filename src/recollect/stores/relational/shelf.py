@@ -13,6 +13,7 @@ from recollect.evidence.analysis import key
 from recollect.evidence.asking import asks
 from recollect.evidence.postings import Postings
 from recollect.model.candidate import LABELS
+from recollect.model.level import Level
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import KINDS, Floats, Rows, microseconds
@@ -35,6 +36,7 @@ UNINDEXED = "unindexed"
 """What the tables say in place of the status of a memory that is kept and never recalled."""
 
 KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
+LEVEL_CODES: Mapping[str | None, int] = {None: -1, **{level.value: code for code, level in enumerate(Level)}}
 GROWTH = 1.25
 """How much room a matrix gets when it must grow, so that adding a row does not copy all of them."""
 
@@ -52,13 +54,13 @@ class Stamp:
 
 
 Row = tuple[Any, ...]
-"""A memory as it comes from the tables: number, changed, id, kind, status, shared, pinned, FIELDS, LABELS, the
-end of its text, the names in it, terms and vector; or in place of the vector, for a shelf without them, the number of
-the content that it is of."""
+"""A memory as it comes from the tables: number, changed, id, kind, level, status, shared, pinned, FIELDS, LABELS,
+the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf without them, the number
+of the content that it is of."""
 
-_NUMBER, _CHANGED, _ID, _KIND, _STATUS, _SHARED, _PINNED = range(7)
-_LABELS = dict(zip(LABELS, range(7 + len(FIELDS), 7 + len(FIELDS) + len(LABELS)), strict=True))
-_END = 7 + len(FIELDS) + len(LABELS)
+_NUMBER, _CHANGED, _ID, _KIND, _LEVEL, _STATUS, _SHARED, _PINNED = range(8)
+_LABELS = dict(zip(LABELS, range(8 + len(FIELDS), 8 + len(FIELDS) + len(LABELS)), strict=True))
+_END = 8 + len(FIELDS) + len(LABELS)
 _NAMES = _END + 1
 _TERMS = _END + 2
 _VECTOR = _END + 3
@@ -84,6 +86,7 @@ class Shelf:
     changed: NDArray[np.int64]
     ids: list[MemoryId]
     kinds: NDArray[np.int8]
+    levels: NDArray[np.int8]
     active: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     columns: Mapping[str, Floats]
@@ -112,6 +115,7 @@ class Shelf:
             changed=np.empty(0, dtype=np.int64),
             ids=[],
             kinds=np.empty(0, dtype=np.int8),
+            levels=np.empty(0, dtype=np.int8),
             active=np.empty(0, dtype=np.bool_),
             pinned=np.empty(0, dtype=np.bool_),
             columns={name: np.empty(0) for name in FIELDS},
@@ -166,6 +170,7 @@ class Shelf:
             changed=taken.column(_CHANGED),
             ids=self.ids + taken.ids,
             kinds=taken.column(_KIND),
+            levels=taken.column(_LEVEL),
             active=taken.column(_STATUS),
             pinned=taken.column(_PINNED),
             columns={name: taken.column(place) for place, name in enumerate(FIELDS, start=_PINNED + 1)},
@@ -188,6 +193,7 @@ class Shelf:
             _NUMBER: self.numbers,
             _CHANGED: self.changed,
             _KIND: self.kinds,
+            _LEVEL: self.levels,
             _STATUS: self.active,
             _PINNED: self.pinned,
             **{place: self.columns[name] for place, name in enumerate(FIELDS, start=_PINNED + 1)},
@@ -261,6 +267,7 @@ class _Taken:
         self.postings.append(Postings.of(columns[_TERMS]))
         self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
         columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
+        columns[_LEVEL] = tuple(LEVEL_CODES[level] for level in columns[_LEVEL])
         columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
         columns[_END] = tuple(map(asks, columns[_END]))
         for place in _LABELS.values():

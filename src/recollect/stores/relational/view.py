@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, cast
@@ -17,13 +16,13 @@ from recollect.evidence.similarity import error_bound, near_cosines, nearest
 from recollect.evidence.turns import Turns
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.probe import Vectors
+from recollect.model.probe import Probe, Vectors
 from recollect.model.table import NONE, Floats, Labels, Rows, Table, microseconds
 from recollect.model.values import amended
 from recollect.stores.relational.derived import derived
 from recollect.stores.relational.mentions import index
 from recollect.stores.relational.rows import moment
-from recollect.stores.relational.shelf import Shelf
+from recollect.stores.relational.shelf import LEVEL_CODES, Shelf
 
 NUMBERS = ("importance", "confidence", "salience", "revisions", "served")
 DATES = ("created_at", "updated_at", "valid_from")
@@ -175,19 +174,18 @@ class View:
         ends = np.fmin.reduce(self.column("valid_until"), initial=np.inf)
         return float(known), float(begins), float(ends)
 
-    def eligible(
-        self, at: datetime, *, present: bool, past: bool
-    ) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
-        """Which rows may be recalled for the moment (`None`: all), and how many are barred by what."""
-        now = microseconds(at)
+    def eligible(self, probe: Probe) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
+        """Which rows may be recalled for the probe (`None`: all), and how many are barred by what."""
+        now, present, past = microseconds(probe.at), probe.present, probe.past
         away = {
             Barrier.STATUS: sum(len(shelf.away) for shelf in self.shelves),
             Barrier.UNINDEXED: sum(len(shelf.unindexed) for shelf in self.shelves),
         }
         barred: Counter[Barrier] = Counter({barrier: count for barrier, count in away.items() if count})
+        others = self._of_other_levels(probe)
         if self._steady is not None:
             known, begins, ends = self._steady
-            if (present or known <= now) and begins <= now < ends:
+            if (present or known <= now) and begins <= now < ends and others is None:
                 return None, barred
         open = self.alive.copy()
         nothing = np.zeros(len(open), np.bool_)
@@ -197,12 +195,24 @@ class View:
             (Barrier.NOT_YET_KNOWN, nothing if present else self._later_than(now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
             (Barrier.NO_LONGER_VALID, nothing if past else (until <= now) | (~self.active if present else nothing)),
+            (Barrier.LEVEL, nothing if others is None else others),
         ):
             count = int(np.count_nonzero(open & shut))
             if count:
                 barred[reason] += count
                 open &= ~shut
         return open, barred
+
+    @derived
+    def _levels(self) -> NDArray[np.int8]:
+        return _joined([shelf.levels for shelf in self.shelves])
+
+    def _of_other_levels(self, probe: Probe) -> NDArray[np.bool_] | None:
+        """The rows of levels that are not asked for, if there are any."""
+        if probe.levels is None:
+            return None
+        others = ~np.isin(self._levels, [LEVEL_CODES[level] for level in probe.levels])
+        return others if others.any() else None
 
     def _later_than(self, now: float) -> NDArray[np.bool_]:
         """The rows that were not known by then."""

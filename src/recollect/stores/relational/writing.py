@@ -14,6 +14,7 @@ from recollect.model.archive import Imported, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import KEPT_FOR, Kept
+from recollect.model.level import Level
 from recollect.model.limits import MOST_KNOWN
 from recollect.model.memory import Kind, Memory, MemoryId, content_hash
 from recollect.model.probe import Vector
@@ -27,9 +28,10 @@ from recollect.stores.refusals import (
     id_taken,
     refuse_other_model,
     refuse_other_use,
+    refuse_strange_checkpoint,
     refuse_strange_vector,
 )
-from recollect.stores.relational import erasing, mentions, rows
+from recollect.stores.relational import erasing, mentions, rows, timeline
 from recollect.stores.relational.archive import Loading
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.session import Row, Session, seen
@@ -96,6 +98,8 @@ class RelationalWriting:
         return self._memory("own_memory", path=str(scope), id=id)
 
     def sayings(self, memory: Memory) -> list[Memory]:
+        if memory.level is not None:
+            return []
         self._db.enter(memory.scope)
         hash, alike = memory.hash, self._likeness(memory)
         if self._news is None or not self._news.is_about(memory.scope, hash, alike):
@@ -113,6 +117,8 @@ class RelationalWriting:
         return [rows.memory(row) for row in found]
 
     def said_before(self, memory: Memory) -> list[Memory]:
+        if memory.level is not None:
+            return []
         self._db.enter(memory.scope)
         path, most = str(memory.scope), MOST_KNOWN
         return [rows.memory(row) for row in self._db.all("said_before", path=path, hash=memory.hash, most=most)]
@@ -184,6 +190,19 @@ class RelationalWriting:
             self._changed.add(scope)
             self._run("scope_changed", scope=scope, commit=self._here.number)
         return memory.recorded(self.at, self._here.number)
+
+    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        self._db.enter(scope)
+        return timeline.touched(self._db, scope, level, after)
+
+    def checkpoint(self, scope: Scope, name: str) -> str | None:
+        self._db.enter(scope)
+        return timeline.checkpoint(self._db, scope, name)
+
+    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
+        refuse_strange_checkpoint(name, value)
+        self._db.enter(scope)
+        self._run("set_checkpoint", scope=self._scope(scope), name=name, value=value)
 
     def keep(self, kept: Kept) -> None:
         self._db.enter(kept.scope)
@@ -280,8 +299,11 @@ class RelationalWriting:
     def erase_all(self, scope: Scope) -> Erased:
         self._db.enter(scope, wide=True)
         asked = erasing.erase_contexts(self._db, self._run, scope)
+        noted = self._db.all("checkpointed_scope", path=str(scope))
+        for (number,) in noted:
+            self._run("drop_checkpoints", scope=number)
         erased = self._erased(self._db.all("all_places", path=str(scope)))
-        if asked.contexts or erased.ids:
+        if asked.contexts or noted or erased.ids:
             self._run("unname_scope", path=str(scope))
             self._scopes.pop(scope, None)
         contexts, pieces = erased.contexts + asked.contexts, erased.pieces | asked.pieces

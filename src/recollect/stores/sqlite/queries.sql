@@ -41,7 +41,8 @@ UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
 -- Of the text it is only the end, which tells whether it asks.
-SELECT m.number, m.changed, m.id, m.kind, iif(m.more ->> '$.unindexed', 'unindexed', m.status), m.shared, m.pinned,
+SELECT m.number, m.changed, m.id, m.kind, m.level, iif(m.more ->> '$.unindexed', 'unindexed', m.status),
+       m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
        m.more ->> '$.session', m.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
@@ -59,16 +60,17 @@ SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :
 
 -- name: entries_known_at
 -- The memories of a scope as they stood after a commit; their usage is read apart.
-SELECT m.number, s.changed, m.id, s.kind, iif(s.more ->> '$.unindexed', 'unindexed', s.status), s.shared, s.pinned,
+SELECT m.number, s.changed, m.id, s.kind, s.level, iif(s.more ->> '$.unindexed', 'unindexed', s.status),
+       s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
        s.more ->> '$.session', s.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
 FROM memories m
 JOIN (
-    SELECT number AS memory, changed, kind, status, shared, pinned, importance, confidence, salience, revisions,
+    SELECT number AS memory, changed, kind, level, status, shared, pinned, importance, confidence, salience, revisions,
            created_at, updated_at, valid_from, valid_until, more, content
     FROM memories WHERE scope = :scope AND changed <= :commit
     UNION ALL
-    SELECT memory, v.changed, v.kind, v.status, v.shared, v.pinned, v.importance, v.confidence, v.salience,
+    SELECT memory, v.changed, v.kind, v.level, v.status, v.shared, v.pinned, v.importance, v.confidence, v.salience,
            v.revisions, v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more, v.content
     FROM versions v JOIN memories o ON o.number = v.memory
     WHERE o.scope = :scope AND v.changed <= :commit AND v.until > :commit
@@ -82,7 +84,7 @@ WHERE s.shared OR :unshared;
 -- Its number is below zero where others have their commit, of which a memory may have several versions. It has a status
 -- only if it was put away by then.
 SELECT v.memory, -v.number, iif(v.status IN ('active', 'superseded') OR v.recorded_at > :at, NULL, v.status), v.kind,
-       v.importance, v.confidence, v.salience, v.revisions,
+       v.level, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more ->> '$.session', v.more ->> '$.speaker',
        {end}, c.entities, c.terms, w.value
 FROM json_each(:memories) asked
@@ -195,7 +197,7 @@ WHERE m.number IN (
     UNION
     SELECT number FROM memories INDEXED BY memories_by_likeness
     WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND likeness = :likeness AND likeness <> ''
-) AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
+) AND m.level IS NULL AND (:topic_key IS NULL OR m.topic_key IS NULL OR m.topic_key = :topic_key)
 ORDER BY m.status <> 'active', m.topic_key IS NOT :topic_key, m.number LIMIT :most;
 
 -- name: said_before
@@ -204,7 +206,8 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.number IN (SELECT memory FROM versions INDEXED BY versions_by_hash WHERE hash = :hash)
-    AND +p.path = :path AND m.hash <> :hash  -- the plus keeps it from going through all that a scope has
+    AND +p.path = :path  -- the plus keeps it from going through all that a scope has
+    AND m.hash <> :hash AND m.level IS NULL
 ORDER BY m.number LIMIT :most;
 
 -- name: about
@@ -213,7 +216,7 @@ SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m INDEXED BY memories_by_subject
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.subject = :subject
-  AND m.status IN ('active', 'superseded') AND (m.valid_until IS NULL OR m.valid_until > :after)
+  AND m.level IS NULL AND m.status IN ('active', 'superseded') AND (m.valid_until IS NULL OR m.valid_until > :after)
 ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT :most;
 
 -- name: away_since
@@ -289,6 +292,22 @@ JOIN memories m ON m.number = asked.value
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.status IN (SELECT value FROM json_each(:statuses))
 ORDER BY asked.key;
+
+-- name: timeline
+-- The records of a scope that are of these levels and statuses and of a time, in its order.
+SELECT m.id, p.path, c.title, c.text, {state:m}
+FROM memories m INDEXED BY memories_by_level
+JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
+WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.level IN (SELECT value FROM json_each(:levels))
+  AND m.level IS NOT NULL AND m.created_at >= :since AND m.created_at < :before
+  AND m.status IN (SELECT value FROM json_each(:statuses))
+ORDER BY m.created_at, m.id;
+
+-- name: touched
+-- Of which moments a scope has records of a level that changed after a commit, and in which commit the last of each did.
+SELECT created_at, max(changed) FROM memories INDEXED BY memories_by_scope
+WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND changed > :after AND level = :level
+GROUP BY created_at ORDER BY created_at;
 
 -- name: usage_of
 SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
@@ -368,6 +387,13 @@ VALUES (:scope, :key, :body, (SELECT number FROM memories WHERE id = :id), :verd
 ON CONFLICT (scope, key) DO UPDATE
 SET body = excluded.body, memory = excluded.memory, verdict = excluded.verdict, at = excluded.at;
 
+-- name: checkpoint
+SELECT k.value FROM checkpoints k JOIN scopes p ON p.number = k.scope WHERE p.path = :path AND k.name = :name;
+
+-- name: set_checkpoint
+INSERT INTO checkpoints (scope, name, value) VALUES (:scope, :name, :value)
+ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value;
+
 -- name: ids_here
 -- Which of these memories are here.
 SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
@@ -388,6 +414,9 @@ VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :l
 
 -- name: drop_old_keys
 DELETE FROM keys WHERE scope = :scope AND at < :before;
+
+-- name: drop_checkpoints
+DELETE FROM checkpoints WHERE scope = :scope;
 
 -- name: drop_memory
 DELETE FROM memories WHERE number = :memory;

@@ -29,16 +29,16 @@ SQL: Mapping[str, str] = filled(
 """Every statement by its name."""
 
 
-def all_rows(db: apsw.Connection, name: str, **given: Any) -> list[Row]:
+def all_rows(db: apsw.Connection, name: str, /, **given: Any) -> list[Row]:
     """All rows of a statement."""
     return list(db.execute(SQL[name], given))
 
 
-def one_row(db: apsw.Connection, name: str, **given: Any) -> Row | None:
+def one_row(db: apsw.Connection, name: str, /, **given: Any) -> Row | None:
     """The first row of a statement, if there is one."""
     return next(iter(db.execute(SQL[name], given)), None)
 
 
-def the_row(db: apsw.Connection, name: str, **given: Any) -> Row:
+def the_row(db: apsw.Connection, name: str, /, **given: Any) -> Row:
     """The row of a statement that always has one."""
     return next(iter(db.execute(SQL[name], given)))

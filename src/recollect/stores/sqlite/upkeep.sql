@@ -48,6 +48,10 @@ SELECT id, trace FROM contexts;
 -- name: contexts_of
 SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE p.path = :path;
 
+-- name: checkpointed_scope
+-- The number of a scope, if anything is noted of it.
+SELECT p.number FROM scopes p WHERE p.path = :path AND EXISTS (SELECT 1 FROM checkpoints k WHERE k.scope = p.number);
+
 -- name: drop_context
 DELETE FROM contexts WHERE id = :id;
 
@@ -255,14 +259,14 @@ SELECT p.path, k.key, k.body, m.id, k.verdict, k.at
 FROM keys k LEFT JOIN scopes p ON p.number = k.scope LEFT JOIN memories m ON m.number = k.memory;
 
 -- name: one_to_recall
--- The memory that was changed last of those that can be recalled whenever it is asked for, with its direction.
+-- The plain memory that was changed last of those that can be recalled whenever it is asked for, with its direction.
 SELECT m.id, p.path, c.title, c.text, {state:m}, e.name, e.dimensions, v.value
 FROM memories m
 JOIN scopes p ON p.number = m.scope
 JOIN contents c ON c.number = m.content
 JOIN encoders e ON e.present = 1
 JOIN vectors v ON v.key = 256 * m.content + e.number
-WHERE m.status = 'active' AND m.valid_until IS NULL
+WHERE m.status = 'active' AND m.level IS NULL AND m.valid_until IS NULL
 ORDER BY m.number DESC LIMIT 1;
 
 -- name: check_votes

@@ -38,6 +38,20 @@ class Scopes:
             below = [one.id for one in (*own, *shared) if one.scope.parts[: len(scope.parts)] == scope.parts]
             listed = store.memories(scope, below=True, statuses=[Status.ACTIVE])
             assert [one.id for one in listed] == sorted(below)
+            inside = [one for one in scopes if one.parts[: len(scope.parts)] == scope.parts]
+            assert store.scopes(scope) == sorted(inside, key=str)
+        assert store.scopes(None) == sorted(scopes, key=str)
+
+    def test_a_scope_is_known_as_long_as_it_has_a_memory_whatever_its_standing(
+        self, store: Store, writer: Store
+    ) -> None:
+        assert store.scopes(None) == store.scopes(ROOT) == []
+        put(writer, a_note("ana", scope=ANA, status=Status.FORGOTTEN), a_note("ben", scope=BEN, shared=True))
+        writer.write(lambda writing: writing.trace(a_trace("context", scope=TEAM)))
+        assert store.scopes(None) == store.scopes(TEAM) == [ANA, BEN]
+        assert (store.scopes(ANA), store.scopes(Scope.parse("acme/team/an"))) == ([ANA], [])
+        writer.write(lambda writing: writing.erase(ANA, ids("ana")))
+        assert store.scopes(ROOT) == [BEN]
 
     def test_what_an_ancestor_shares_is_seen_below_and_what_it_does_not_share_is_not(
         self, store: Store, writer: Store

@@ -7,6 +7,7 @@ import pytest
 
 from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, StoreError
 from recollect.model.encoder import Encoder
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
@@ -33,6 +34,7 @@ DAY = timedelta(days=1)
 FULL = a_note(
     "full",
     kind=Kind.DECISION,
+    level=Level.GRIP,
     title="Friday ✓",
     tags=("ops", "ci"),
     session="s-1",

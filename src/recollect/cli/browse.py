@@ -1,0 +1,69 @@
+"""recollect browse and expand: through what happened, down to what was said."""
+
+import click
+
+from recollect.cli import empty, options, output
+from recollect.cli.place import Place, place
+from recollect.engine.browse import MOST_AROUND
+from recollect.model.scope import Scope
+from recollect.model.wording import counted
+from recollect.render import timeline
+
+
+@click.command(short_help="Walk through what happened.")
+@click.argument("key", required=False)
+@options.scope
+@options.as_json
+@place
+def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
+    """Show what happened: all years, or what is below KEY.
+
+    KEY is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip. In a
+    pipe there is one line a place: level, key and title, between tabs. Looking counts as no use.
+
+    \b
+    recollect browse --scope acme/ana
+    recollect browse 2026-03 --scope acme/ana
+    """
+    with place.there() as engine:
+        found = engine.browse(key, scope=scope)
+        hints = [] if found.place is not None or found.parts else empty.told_scope(engine, scope)
+    if as_json:
+        output.data(timeline.fields(found))
+        return
+    for line in timeline.heading(found, output.paint):
+        output.talk(line)
+    output.rows(timeline.below(found))
+    for hint in hints:
+        output.talk(hint)
+
+
+@click.command(short_help="Show the events that a grip rests on.")
+@click.argument("id")
+@options.scope
+@click.option(
+    "--around",
+    type=click.IntRange(0, MOST_AROUND),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Also so many events before and after them, of the same session.",
+)
+@options.as_json
+@place
+def expand(place: Place, id: str, scope: Scope, around: int, as_json: bool) -> None:
+    """Show the events that the grip or segment ID is made of, in order, word for word.
+
+    In a pipe there is one line an event: * if it is one of them, id, moment, speaker and text, between tabs.
+
+    \b
+    recollect expand grip-0c0ffee0 --scope acme/ana --around 2
+    """
+    with place.there() as engine:
+        found = engine.expand(id, scope=scope, around=around)
+    if as_json:
+        output.data(timeline.expansion(found))
+        return
+    output.rows(timeline.said(found))
+    if found.gone:
+        output.talk(f"{counted(len(found.gone), 'event')} of it put away or erased since")

@@ -1,0 +1,74 @@
+"""recollect observe: what happened is kept as events."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import IO
+
+import click
+
+from recollect.cli import importing, options, output
+from recollect.cli.bars import bar
+from recollect.cli.conversations import conversations
+from recollect.cli.lines import read_again
+from recollect.cli.place import Place, place
+from recollect.engine.importing import Source
+from recollect.importers.formats import FORMATS
+from recollect.model.conversation import Said
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+from recollect.model.trust import Provenance
+from recollect.model.verdict import Receipt
+from recollect.model.wording import counted, printable
+from recollect.render import text, wire
+
+
+@click.command(short_help="Keep what happened as events.")
+@click.argument("file", type=click.File("rb"))
+@options.scope
+@options.choice(
+    Provenance,
+    "--provenance",
+    metavar="CLASS",
+    default=Provenance.IMPORT.value,
+    show_default=True,
+    help="Through whom the events came: a file's word on who spoke is trusted no further than that.",
+)
+@click.option("--skip-bad", is_flag=True, help="Leave out events that cannot be read, and tell of them.")
+@options.as_json
+@place
+def observe(place: Place, file: IO[bytes], scope: Scope, provenance: Provenance, skip_bad: bool, as_json: bool) -> None:
+    """Keep what happened in FILE, or on standard input if FILE is -, as events of the scope.
+
+    FILE has JSON lines: an event each, with text or content and any of role, speaker, timestamp and session, or a whole
+    conversation with its messages. The same event again changes nothing. `recollect admin rollup` sums days, weeks,
+    months and years up, and `recollect browse` walks through them.
+
+    \b
+    recollect observe chat.jsonl --scope acme/ana
+    """
+    with read_again(file) as lines:
+        source = Source(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
+        sessions, notes = conversations(source, stored=True, done="kept")
+    receipts: list[Receipt] = []
+    with place.made() as engine, bar("keeping") as show:
+        for done, turns in enumerate(sessions, start=1):
+            receipts += engine.observe(map(_event, turns), scope=scope, provenance=provenance)
+            show(done, len(sessions))
+    redacted = Counter(kind for one in receipts for kind in one.redacted)
+    if as_json:
+        told = [wire.receipt(one) for one in receipts]
+        output.data({"events": told, "redacted": dict(redacted), **importing.noted(notes)})
+    else:
+        output.lines([_tally(receipts), *importing.told_redacted(redacted, "event"), *importing.told_notes(notes)])
+
+
+def _event(turn: Said) -> Said:
+    """The turn as an event: one without a date is known again by where it stands in the file."""
+    return replace(turn, id=None if turn.at is not None or turn.id is None else MemoryId(f"event-{turn.id}"))
+
+
+def _tally(receipts: list[Receipt]) -> str:
+    """How many events there were, and what became of them."""
+    verdicts = Counter(printable(text.verdict(one.verdict)) for one in receipts)
+    became = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common(5)) or "nothing"
+    return f"{counted(len(receipts), 'event')}: {became}"

@@ -1,0 +1,125 @@
+"""recollect admin plan, apply and consolidate: a job says what it would do, and does just that."""
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from recollect.cli import options, output, receipts
+from recollect.cli.files import whole
+from recollect.cli.place import Place, place
+from recollect.errors import InvalidInput
+from recollect.model.memory import named
+from recollect.model.plan import Job, Plan, Run
+from recollect.model.scope import Scope
+from recollect.render import listing, wire
+from recollect.render import plan as told
+
+LARGEST = 256 * 1024 * 1024
+"""How many bytes of a plan are read at most."""
+
+
+def _job(_: click.Context, __: click.Parameter, value: str) -> Job:
+    return named("JOB", value, Job)
+
+
+def _jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [one.value for one in Job if one.value.startswith(incomplete)]
+
+
+@click.command(short_help="Say what a job would do.")
+@click.argument("job", metavar="JOB", callback=_job, shell_complete=_jobs)
+@options.scope
+@click.option(
+    "--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write the plan to FILE, for `apply`."
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@options.as_json
+@place
+def plan(place: Place, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool) -> None:
+    """Say what JOB would do to each memory of SCOPE, and why; nothing is written to the store. JOB is consolidate.
+
+    `recollect admin apply FILE` does exactly that later, or nothing if any memory that the plan names has changed.
+
+    \b
+    recollect admin plan consolidate --scope acme/ana
+    recollect admin plan consolidate --scope acme/ana --output plan.json
+    """
+    with place.there() as engine:
+        made = engine.plan(job, scope=scope)
+    if file is not None:
+        with whole(file, store=place.target, force=force) as path:
+            path.write_text(wire.line(told.plan_fields(made)) + "\n", encoding="utf-8")
+    _told(made, as_json=as_json)
+    if file is not None and made.changes and not as_json:
+        output.talk(f"to do it: {receipts.typed('admin', 'apply', str(file))}")
+
+
+@click.command(short_help="Do what a plan says.")
+@click.argument("file", type=click.File("rb"), metavar="FILE")
+@options.as_json
+@place
+def apply(place: Place, file: IO[bytes], as_json: bool) -> None:
+    """Do exactly what the plan in FILE says, at once; - reads standard input.
+
+    Refused, so that nothing is written, if any memory that the plan names has changed since it was made.
+
+    \b
+    recollect admin apply plan.json
+    """
+    read = Plan.read(_read(file))
+    with place.there() as engine:
+        run = engine.apply(read)
+    _done(run, as_json=as_json)
+
+
+@click.command(short_help="Let one memory speak for several that say the same.")
+@options.scope
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@options.as_json
+@place
+def consolidate(place: Place, scope: Scope, dry_run: bool, as_json: bool) -> None:
+    """Make one memory of each group in SCOPE that says the same: plan it, and do just that.
+
+    Only memories that are near each other and agree word by word are put together; what may contradict is left, and
+    `recollect admin plan consolidate` lists it with the reason. Which are looked at, [consolidation] says.
+
+    \b
+    recollect admin consolidate --scope acme/ana --dry-run
+    recollect admin consolidate --scope acme/ana
+    """
+    with place.there() as engine:
+        made = engine.plan(Job.CONSOLIDATE, scope=scope)
+        run = None if dry_run else engine.apply(made)
+    if run is None:
+        _told(made, as_json=as_json)
+    else:
+        _done(run, as_json=as_json)
+
+
+def _told(made: Plan, *, as_json: bool) -> None:
+    if as_json:
+        output.data(told.plan_fields(made))
+        return
+    output.rows(told.steps(made))
+    output.talk(told.sentence(made))
+
+
+def _done(run: Run, *, as_json: bool) -> None:
+    if as_json:
+        output.data(told.run_fields(run))
+        return
+    output.rows(listing.memories(run.memories))
+    output.talk(told.ran(run))
+    if run.run is not None:
+        output.talk(receipts.way_back(run.run, run.scope))
+
+
+def _read(file: IO[bytes]) -> bytes:
+    try:
+        found = file.read(LARGEST + 1)
+    except OSError as error:
+        raise InvalidInput(f"the plan cannot be read: {error.strerror or error}") from error
+    if len(found) > LARGEST:
+        raise InvalidInput(f"the plan has more than {LARGEST} bytes; it is none of ours")
+    return found

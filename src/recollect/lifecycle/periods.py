@@ -1,0 +1,209 @@
+"""Period: a day, week, month or year of the calendar, as people in one time zone live it.
+
+A day begins when its date is first shown on the clocks there, and ends when the next one's is. So every moment is in
+exactly one period of each level, also where clocks are put forward or back around midnight. A day that was left out,
+as 30 December 2011 in Samoa, begins and ends at the same moment, and has none.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+from recollect.model.level import NODES, Level
+from recollect.model.memory import a_choice
+
+_DAY = timedelta(days=1)
+_WEEK = timedelta(weeks=1)
+_INSTANT = timedelta(microseconds=1)
+
+_YEARS = range(limits.EARLIEST.year - 1, limits.LATEST.year + 1)
+"""The years that any moment is in, somewhere: in some zones the first or the last few hours are of another year."""
+
+_EXAMPLE = date(2026, 3, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A level of the calendar and the first local date of one of its periods."""
+
+    level: Level
+    first: date
+
+    def __post_init__(self) -> None:
+        if type(self.first) is not date:
+            raise FieldError(f"{show(self.first)} is no date without a time", field="first")
+        if self.first != (begun := _first(_a_node(self.level), self.first)):
+            told = f"{self.first} is not the first day of its {self.level.value}, which is {begun}"
+            raise FieldError(told, field="first")
+
+    @classmethod
+    def of(cls, moment: datetime, level: Level, zone: tzinfo) -> "Period":
+        """The one period of that level that holds the moment."""
+        at = limits.a_moment("moment", moment)
+        period = cls(level, _first(_a_node(level), at.astimezone(zone).date()))
+        while period.over_by(at, zone):  # clocks were put back, and show a day again that is over
+            period = cls(level, _after(level, period.first))
+        return period
+
+    @classmethod
+    def parse(cls, level: Level, key: str) -> "Period":
+        """The period of that level that a key names; the key of any other level is refused."""
+        _a_node(level)
+        try:
+            first = _named(level, limits.a_text("key", key))
+        except ValueError as error:
+            example = cls(level, _first(level, _EXAMPLE)).key
+            raise FieldError(f"{show(key)} is no {level.value}; give one such as {example}", field="key") from error
+        if first.year not in _YEARS:
+            raise FieldError(f"{show(key)} is not within 1900..2199", field="key")
+        return cls(level, first)
+
+    @property
+    def key(self) -> str:
+        """How it is written down, in the manner of ISO 8601: 2026-03-01, 2026-W09, 2026-03 or 2026."""
+        match self.level:
+            case Level.WEEK:
+                year, week, _ = self.first.isocalendar()
+                return f"{year:04}-W{week:02}"
+            case Level.MONTH:
+                return f"{self.first.year:04}-{self.first.month:02}"
+            case Level.YEAR:
+                return f"{self.first.year:04}"
+            case _:
+                return self.first.isoformat()
+
+    def begins(self, zone: tzinfo) -> datetime:
+        """When it begins in the zone, in UTC."""
+        return _shown(self.first, zone)
+
+    def ends(self, zone: tzinfo) -> datetime:
+        """When the next one begins, which is the first moment that is not of it, in UTC."""
+        return _shown(_after(self.level, self.first), zone)
+
+    def over_by(self, moment: datetime, zone: tzinfo) -> bool:
+        """Whether all of it has passed at the moment."""
+        return self.ends(zone) <= limits.a_moment("moment", moment)
+
+    def days(self) -> "tuple[Period, ...]":
+        """The days it is made of, in their order."""
+        return self._cut_into(Level.DAY)
+
+    def parts(self) -> "tuple[Period, ...]":
+        """The periods one level down that have any of it, in their order; a day has none."""
+        return () if self.level is Level.DAY else self._cut_into(NODES[NODES.index(self.level) - 1])
+
+    @property
+    def within(self) -> "tuple[Period, ...]":
+        """The periods one level up that hold any of it, in their order: two, for a week in which a month begins."""
+        return () if self.level is Level.YEAR else self._cut_into(NODES[NODES.index(self.level) + 1])
+
+    def _cut_into(self, level: Level) -> "tuple[Period, ...]":
+        """All periods of the level that have a day of this one."""
+        found, first, end = list[Period](), _first(level, self.first), _after(self.level, self.first)
+        while first < end:
+            found.append(Period(level, first))
+            first = _after(level, first)
+        return tuple(found)
+
+    def __str__(self) -> str:
+        match self.level:
+            case Level.WEEK:
+                year, week, _ = self.first.isocalendar()
+                return f"week {week} of {year} ({_from_to(self.first, _after(self.level, self.first) - _DAY)})"
+            case Level.MONTH:
+                return f"{_MONTHS[self.first.month - 1]} {self.first.year}"
+            case Level.YEAR:
+                return str(self.first.year)
+            case _:
+                return f"{_WEEKDAYS[self.first.weekday()]}, {_day(self.first)} {self.first.year}"
+
+
+def _a_node(level: Level) -> Level:
+    """The level; refused if it is none of the calendar."""
+    if a_choice("level", level, Level) not in NODES:
+        known = ", ".join(node.value for node in NODES)
+        raise FieldError(f"{level.value} is none of the calendar; give one of {known}", field="level")
+    return level
+
+
+def _first(level: Level, day: date) -> date:
+    """The first day of the period that has the day."""
+    match level:
+        case Level.WEEK:
+            return day - _DAY * day.weekday()
+        case Level.MONTH:
+            return day.replace(day=1)
+        case Level.YEAR:
+            return day.replace(month=1, day=1)
+        case _:
+            return day
+
+
+def _after(level: Level, first: date) -> date:
+    """The first day of the next period after the one that begins on that day."""
+    match level:
+        case Level.WEEK:
+            return first + _WEEK
+        case Level.MONTH:
+            return (first + 31 * _DAY).replace(day=1)
+        case Level.YEAR:
+            return first.replace(year=first.year + 1)
+        case _:
+            return first + _DAY
+
+
+def _shown(day: date, zone: tzinfo) -> datetime:
+    """The first moment at which clocks in the zone show that date or a later one."""
+    midnight = datetime.combine(day, time(), zone)
+    shown = midnight.astimezone(UTC)  # of two midnights the first
+    if shown.astimezone(zone).replace(tzinfo=None) == midnight.replace(tzinfo=None):
+        return shown
+    before = midnight.replace(fold=1).astimezone(UTC)  # clocks were put forward over midnight: at one moment between
+    while shown - before > _INSTANT:
+        between = before + (shown - before) // 2
+        if between.astimezone(zone).date() < day:
+            before = between
+        else:
+            shown = between
+    return shown
+
+
+_KEYS = {
+    Level.DAY: re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})"),
+    Level.WEEK: re.compile(r"([0-9]{4})-W([0-9]{2})"),
+    Level.MONTH: re.compile(r"([0-9]{4})-([0-9]{2})"),
+    Level.YEAR: re.compile(r"([0-9]{4})"),
+}
+
+
+def _named(level: Level, key: str) -> date:
+    """The first day of what the key names; a `ValueError` if no calendar has it."""
+    match = _KEYS[level].fullmatch(key)
+    if match is None:
+        raise ValueError("is written otherwise")
+    year, *rest = map(int, match.groups())
+    if level is Level.WEEK:
+        return date.fromisocalendar(year, rest[0], 1)
+    month, day, *_ = *rest, 1, 1
+    return date(year, month, day)
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"),
+    "December",
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+"""In English, whatever the language of the machine."""
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]}"
+
+
+def _from_to(first: date, last: date) -> str:
+    """Both days, with no more of the first than is needed."""
+    if first.year != last.year:
+        return f"{_day(first)} {first.year} to {_day(last)} {last.year}"
+    return f"{first.day if first.month == last.month else _day(first)} to {_day(last)}"

@@ -1,0 +1,217 @@
+"""Plan: what a job will do to the memories of a scope, before it does it; and the run that did it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, cast
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+from recollect.model.memory import Memory, MemoryId, a_choice, named
+from recollect.model.scope import Scope, a_scope
+from recollect.model.wording import counted, printable
+
+Value = str | int | float | bool | None
+"""What a plan was made with: nothing that has parts."""
+
+
+class Job(StrEnum):
+    """The jobs that make a plan first."""
+
+    CONSOLIDATE = "consolidate"
+
+
+class Act(StrEnum):
+    """What is to become of a memory: it is made, put away behind its successor, or left as it is."""
+
+    CREATE = "create"
+    CONSOLIDATE = "consolidate"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is to become of one memory, and why.
+
+    `commit` is that of the version that was looked at; one that is to be made has none. `by` is the other memory that
+    it concerns: the one that is to take its place, the one whose words it gets, or the one that speaks against it.
+    `text` is how its text begins, to be read by people. `state` tells a memory that is to be made from any other.
+    """
+
+    memory: MemoryId
+    act: Act
+    reason: str
+    text: str
+    commit: int | None = None
+    by: MemoryId | None = None
+    state: str | None = None
+
+    def __post_init__(self) -> None:
+        limits.an_id("memory", self.memory)
+        a_choice("act", self.act, Act)
+        for name in ("reason", "text"):
+            limits.a_content(name, getattr(self, name))
+        if self.commit is not None:
+            limits.a_count("commit", self.commit)
+        if self.by is not None:
+            limits.an_id("by", self.by)
+        if self.state is not None:
+            limits.a_text("state", self.state)
+        made = self.act is Act.CREATE
+        if made is not (self.commit is None) or made is not (self.state is not None):
+            raise FieldError("only what is to be made has a state, and only that has no commit", field="act")
+        if self.by is None and self.act is not Act.LEAVE:
+            raise FieldError(f"needs the memory that {self.memory} comes from or goes to", field="by")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a job will do to the memories of a scope, step by step, with what it was made with and what it counted.
+
+    `apply` does exactly this, or nothing if any memory that is named in it has changed since.
+    """
+
+    job: Job
+    scope: Scope
+    made_at: datetime
+    parameters: Mapping[str, Value] = field(default_factory=dict[str, Value], hash=False)
+    counts: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        a_choice("job", self.job, Job)
+        if not isinstance(self.scope, Scope):
+            raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
+        object.__setattr__(self, "made_at", limits.a_moment("made_at", self.made_at))
+        for name, value in _named("parameters", self.parameters).items():
+            if value is not None and not isinstance(value, str):
+                limits.a_number(f"parameters.{name}", float(value) if isinstance(value, bool) else value)
+        for name, count in _named("counts", self.counts).items():
+            limits.a_count(f"counts.{name}", count)
+        for name in ("parameters", "counts"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        if not all(isinstance(one, Step) for one in limits.several("steps", self.steps)):
+            raise FieldError(f"{show(self.steps)} has something in it that is no step", field="steps")
+        twice = len(self.steps) - len({one.memory for one in self.steps})
+        if twice:
+            raise FieldError(f"names {counted(twice, 'memory', 'memories')} twice; each has one step", field="steps")
+
+    def __repr__(self) -> str:
+        doing = ", ".join(f"{len(self.of(act))} to {act.value}" for act in Act)
+        return f"<Plan {self.hash[:12]} to {self.job.value} {self.scope}: {doing}>"
+
+    def of(self, act: Act) -> tuple[Step, ...]:
+        """The steps of one sort, in their order."""
+        return tuple(one for one in self.steps if one.act is act)
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be written at all."""
+        return any(one.act is not Act.LEAVE for one in self.steps)
+
+    @property
+    def hash(self) -> str:
+        """What tells it from every other plan; when it was made makes no difference."""
+        said = json.dumps(self._content, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON has it, with its hash."""
+        return {"hash": self.hash, "made_at": self.made_at.isoformat(), **self._content}
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        return {
+            "job": self.job.value,
+            "scope": str(self.scope),
+            "parameters": dict(self.parameters),
+            "counts": dict(self.counts),
+            "steps": [{one.name: getattr(step, one.name) for one in fields(Step)} for step in self.steps],
+        }
+
+    @classmethod
+    def read(cls, given: "str | bytes | Mapping[str, Any]") -> "Plan":
+        """The plan that `to_json` gave, as a mapping or as text; refused if it is not what its hash says."""
+        told = _mapping("plan", _parsed(given) if isinstance(given, str | bytes) else given)
+        _refuse_others("plan", told, ("hash", *(one.name for one in fields(cls))))
+        plan = cls(
+            job=named("job", limits.a_text("job", told["job"]), Job),
+            scope=a_scope(limits.a_text("scope", told["scope"])),
+            made_at=_moment("made_at", told["made_at"]),
+            parameters=_mapping("parameters", told["parameters"]),
+            counts=_mapping("counts", told["counts"]),
+            steps=tuple(_step(one) for one in limits.several("steps", told["steps"])),
+        )
+        if told["hash"] != plan.hash:
+            other = f"{show(told['hash'])} is not the hash of what it says, which is {plan.hash[:12]}…"
+            raise FieldError(f"{other}; somebody changed it: plan again", field="hash")
+        return plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of a plan: the memories that were written, in the order of ids, all of them in one commit.
+
+    `run` is that commit, which `undo` takes; there is none if there was nothing to do.
+    """
+
+    job: Job
+    scope: Scope
+    plan: str
+    memories: tuple[Memory, ...]
+    run: int | None
+
+    def __repr__(self) -> str:
+        memories = counted(len(self.memories), "memory", "memories")
+        return f"<Run {self.run} to {self.job.value} {self.scope}, {memories}>"
+
+    @property
+    def ids(self) -> tuple[MemoryId, ...]:
+        """Which memories they are."""
+        return tuple(one.id for one in self.memories)
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"{show(text)} is no JSON: {printable(str(error))}", field="plan") from error
+
+
+def _mapping(field: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FieldError(f"{show(value)} is no mapping; give what `to_json` gave", field=field)
+    return cast("Mapping[str, Any]", value)
+
+
+def _named(field: str, value: Any) -> Mapping[str, Any]:
+    for name in _mapping(field, value):
+        limits.a_text(field, name)
+    return cast("Mapping[str, Any]", value)
+
+
+def _step(given: Any) -> Step:
+    told = _mapping("steps", given)
+    _refuse_others("steps", told, tuple(one.name for one in fields(Step)))
+    return Step(**{**told, "act": named("act", limits.a_text("act", told["act"]), Act)})
+
+
+def _refuse_others(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """It has just these names: a plan with more would not say all that it is applied for, and one with less is none."""
+    odd = next((name for name in told if name not in known), None)
+    lacking = next((name for name in known if name not in told), None)
+    if odd is not None or lacking is not None:
+        what = f"{show(lacking)} is lacking" if odd is None else f"{show(odd)} is nothing that a plan has"
+        raise FieldError(f"{what}; give what `to_json` gave", field=field)
+
+
+def _moment(field: str, value: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(limits.a_text(field, value))
+    except ValueError as error:
+        raise FieldError(f"{show(value)} is no moment", field=field) from error
+    return limits.a_moment(field, moment)

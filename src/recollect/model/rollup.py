@@ -1,0 +1,30 @@
+"""Rolled: what a rollup made of what happened in a scope."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recollect.model.level import Level
+from recollect.model.scope import Scope
+from recollect.model.tally import Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolled:
+    """How many records of each level were made, made anew, put away because what they told is gone, and found as they
+    should be; and how many periods are under way, so that their records come later. `spent` is what was asked of a
+    model meanwhile, and `cost` what that cost, if prices were given.
+    """
+
+    scope: Scope
+    made: Mapping[Level, int]
+    revised: Mapping[Level, int]
+    archived: Mapping[Level, int]
+    unchanged: Mapping[Level, int]
+    under_way: int
+    spent: Tally = Tally()
+    cost: float | None = None
+
+    @property
+    def changed(self) -> int:
+        """How many records were written."""
+        return sum(sum(one.values()) for one in (self.made, self.revised, self.archived))

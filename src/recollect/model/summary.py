@@ -1,0 +1,69 @@
+"""Summary: what a stretch of time was about, each point of it with what it rests on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+from recollect.model.memory import MemoryId
+
+MOST_BULLETS = 12
+"""How many points a summary has at most."""
+
+MOST_KEYWORDS = 12
+
+LONGEST_TITLE = 120
+LONGEST_BULLET = 400
+"""How many characters a title and a point have at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What a summariser reads: what somebody said, or a point of a finer summary; and the memories it rests on."""
+
+    text: str
+    at: datetime
+    cites: tuple[MemoryId, ...]
+    speaker: str | None = None
+
+    def __post_init__(self) -> None:
+        limits.a_content("text", self.text)
+        object.__setattr__(self, "at", limits.a_moment("at", self.at))
+        if not self.cites:
+            raise FieldError("is empty; a passage rests on at least one memory", field="cites")
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """One point of a summary, and the memories it rests on."""
+
+    text: str
+    cites: tuple[MemoryId, ...]
+
+    def __post_init__(self) -> None:
+        limits.a_content("text", self.text)
+        if len(self.text) > LONGEST_BULLET:
+            raise FieldError(f"{len(self.text)} characters; a point has at most {LONGEST_BULLET}", field="text")
+        if not self.cites:
+            raise FieldError("is empty; a point rests on at least one memory", field="cites")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a stretch of time was about: a title, points that cite what they rest on, and keywords."""
+
+    title: str
+    bullets: tuple[Bullet, ...]
+    keywords: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        limits.a_line("title", self.title)
+        if len(self.title) > LONGEST_TITLE:
+            raise FieldError(f"{len(self.title)} characters; at most {LONGEST_TITLE} are allowed", field="title")
+        if not 1 <= len(self.bullets) <= MOST_BULLETS:
+            raise FieldError(f"{len(self.bullets)} of them; give 1 to {MOST_BULLETS}", field="bullets")
+        if len(self.keywords) > MOST_KEYWORDS:
+            raise FieldError(f"{len(self.keywords)} of them; give at most {MOST_KEYWORDS}", field="keywords")
+        for one in self.keywords:
+            if not limits.a_line("keywords", one).strip():
+                raise FieldError(f"{show(one)} is blank", field="keywords")

@@ -1,0 +1,91 @@
+"""Plan, apply, undo and consolidate on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .shell import Shell
+
+ANA = ("--scope", "acme/ana")
+COFFEE = (
+    "The kitchen smells of coffee in the morning",
+    "The kitchen smells of fresh coffee in the morning",
+    "The kitchen smells of fresh coffee in the early morning",
+)
+FEW = ("--setting", "consolidation.more_than=2")
+
+
+@pytest.fixture
+def ids(shell: Shell) -> list[str]:
+    return [shell("remember", text, *ANA).stdout.strip() for text in COFFEE]
+
+
+def statuses(shell: Shell, ids: list[str]) -> list[str]:
+    return [shell.json("show", id, *ANA)["status"] for id in ids]
+
+
+def test_a_plan_is_shown_written_applied_once_and_undone(shell: Shell, ids: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    planned = shell(*FEW, "admin", "plan", "consolidate", *ANA, "--output", str(file))
+    rows = [line.split("\t") for line in planned.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["create", "consolidate", "consolidate", "consolidate"]
+    assert [row[1] for row in rows[1:]] == ids
+    assert rows[0][3].startswith(f"{COFFEE[2]} [one for 3 memories, in the words of the one that says all of it")
+    assert "1 memory to create, 3 memories to consolidate (active 3, near 3, compared 3" in planned.stderr
+    assert planned.stderr.endswith(f"to do it: recollect --db {shell.store} admin apply {file}\n")
+    assert statuses(shell, ids) == ["active"] * 3
+    assert file.stat().st_mode & 0o077 == shell.store.stat().st_mode & 0o066
+
+    done = shell("admin", "apply", str(file))
+    assert done.stderr.startswith("3 memories of acme/ana are recalled through 1 now\nrun 4; to undo it: ")
+    assert statuses(shell, ids) == ["consolidated"] * 3
+    assert "is there already; plan again" in shell("admin", "apply", str(file), code=1).stderr
+
+    undone = shell.json("admin", "undo", "4", *ANA)
+    assert (undone["undone"], len(undone["memories"])) == (4, 4)
+    assert statuses(shell, ids) == ["active"] * 3
+
+
+def test_consolidate_does_both_at_once_and_a_dry_run_only_looks(shell: Shell, ids: list[str]) -> None:
+    dry = shell(*FEW, "admin", "consolidate", *ANA, "--dry-run", "--json")
+    plan = json.loads(dry.stdout)
+    assert (plan["job"], plan["counts"]["create"], len(plan["steps"])) == ("consolidate", 1, 4)
+    assert statuses(shell, ids) == ["active"] * 3
+    run = json.loads(shell(*FEW, "admin", "consolidate", *ANA, "--json").stdout)
+    assert (run["plan"], run["run"], len(run["memories"])) == (plan["hash"], 4, 4)
+    assert statuses(shell, ids) == ["consolidated"] * 3
+    again = shell(*FEW, "admin", "consolidate", *ANA)
+    assert (again.stdout, again.stderr) == ("", "nothing to do in acme/ana; nothing was written\n")
+
+
+def test_a_plan_is_read_from_standard_input_and_a_changed_one_is_refused(shell: Shell, ids: list[str]) -> None:
+    plan = shell(*FEW, "admin", "plan", "consolidate", *ANA, "--json").stdout
+    changed = plan.replace(ids[0], ids[0][::-1])
+    assert "somebody changed it: plan again" in shell("admin", "apply", "-", stdin=changed, code=2).stderr
+    assert "is no JSON" in shell("admin", "apply", "-", stdin="plan", code=2).stderr
+    assert statuses(shell, ids) == ["active"] * 3
+    assert json.loads(shell("admin", "apply", "-", "--json", stdin=plan).stdout)["run"] == 4
+
+
+def test_a_small_scope_and_one_that_is_not_there_have_nothing_to_do(shell: Shell, ids: list[str]) -> None:
+    planned = shell("admin", "plan", "consolidate", *ANA)
+    assert planned.stdout == ""
+    assert "nothing to do (active 3, near 0, compared 0" in planned.stderr
+    assert "more_than 20" in planned.stderr
+    assert "nothing to do" in shell(*FEW, "admin", "consolidate", "--scope", "acme/nobody").stderr
+    assert len(ids) == 3
+
+
+def test_what_cannot_be_is_refused(shell: Shell, ids: list[str], tmp_path: Path) -> None:
+    assert "is no job; known are consolidate" in shell("admin", "plan", "tidy", *ANA, code=2).stderr
+    assert "--scope acme/ana" in shell("admin", "consolidate", code=2).stderr
+    assert "No such file" in shell("admin", "apply", str(tmp_path / "none.json"), code=2).stderr
+    there = tmp_path / "there.json"
+    there.write_text("mine")
+    shell(*FEW, "admin", "plan", "consolidate", *ANA, "--output", str(there), code=1)
+    assert there.read_text() == "mine"
+    shell(*FEW, "admin", "plan", "consolidate", *ANA, "--output", str(there), "--force")
+    assert json.loads(there.read_text())["job"] == "consolidate"
+    assert "no memory of acme/ana" in shell("admin", "undo", "99", *ANA, code=3).stderr
+    assert len(ids) == 3
