@@ -348,6 +348,53 @@ class TestRollingUp:
         (month,) = records(memory, Level.MONTH)
         assert "Lisbon" in month.text
 
+    def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(self, file: recollect.Engine, clock: Clock) -> None:
+        clock.now = BEGAN + 2 * HOUR
+        budget = file.observe(told(SEATS, BEGAN + 115 * MINUTE), scope=ANA)[2]
+        file.rollup(scope=ANA, unfinished=True)
+        file.forget(budget.id, scope=ANA)
+
+        file.rollup(scope=ANA)
+
+        assert len(records(file, Level.YEAR)) == 1
+        assert not any("900 euros" in one.text for one in file.memories(scope=ANA))
+
+    def test_a_memory_that_has_the_id_of_a_record_stays_what_it_is(self, file: recollect.Engine) -> None:
+        file.observe(told(SEATS, BEGAN), scope=ANA)
+        file.rollup(scope=ANA)
+        (day,) = records(file, Level.DAY)
+        with recollect.open(":memory:", embedder="hashing", clock=lambda: BEGAN + 40 * DAY) as other:
+            other.remember_all([{"text": "Ana is allergic to peanuts", "id": day.id}], scope=ANA)
+            other.observe(told(SEATS, BEGAN), scope=ANA)
+            other.rollup(scope=ANA)
+
+            assert other.get(day.id, scope=ANA).text == "Ana is allergic to peanuts"
+            assert records(other, Level.MONTH) == []
+
+    def test_a_record_that_says_nothing_any_more_stops_nobody(self, memory: recollect.Engine) -> None:
+        memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
+        memory.rollup(scope=ANA)
+        first = next(one for one in records(memory, Level.SEGMENT) if "Lisbon" in one.text)
+        memory.revise(first.id, "- ", scope=ANA)
+
+        memory.rollup(scope=ANA)
+
+        assert len(records(memory, Level.DAY)) == 1
+        (month,) = records(memory, Level.MONTH)
+        assert "Lisbon" not in month.text
+
+    def test_what_adds_no_point_lowers_trust_and_counts_all_the_same(self, memory: recollect.Engine) -> None:
+        events = [{**one, "role": "user"} for one in told([SEATS[0], SEATS[2]], BEGAN)]
+        memory.observe(events, scope=ANA)
+        memory.rollup(scope=ANA)
+        memory.observe([{"text": "ok", "role": "tool", "at": BEGAN + 3 * MINUTE, "session": "s1"}], scope=ANA)
+
+        memory.rollup(scope=ANA)
+
+        for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
+            (one,) = records(memory, level)
+            assert (one.trust, Record.of(one).events) == (Trust.EXTERNAL, 3)
+
     def test_who_forgets_a_grip_has_its_words_told_no_more(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         memory.rollup(scope=ANA, unfinished=True)
@@ -565,6 +612,21 @@ class TestRollingUpBesideOthers:
 
         assert embedder.before == []
         assert len(records(memory, Level.MONTH)) == 1
+        everywhere = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
+        assert not any("xylophonequartz" in one.text for one in everywhere)
+
+    def test_what_was_erased_meanwhile_is_not_written_again_though_another_one_summed_up_since(
+        self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
+    ) -> None:
+        receipts = memory.observe(told([*SEATS, ("Ana", "the code word is xylophonequartz")], BEGAN), scope=ANA)
+
+        def overtake() -> None:
+            memory.erase(scope=ANA, id=receipts[-1].id)
+            memory.rollup(scope=ANA)
+
+        embedder.before.append(overtake)
+        slow.rollup(scope=ANA)
+
         everywhere = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert not any("xylophonequartz" in one.text for one in everywhere)
 

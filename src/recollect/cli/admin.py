@@ -11,7 +11,9 @@ from recollect.cli.curate import undo
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.cli.plan import apply, consolidate, plan
+from recollect.errors import RecollectError
 from recollect.evaluation import calibration
+from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope
 from recollect.render import indexing, moving, reembedding, timeline
 
@@ -95,15 +97,24 @@ def rollup(place: Place, scope: Scope | None, unfinished: bool, as_json: bool) -
     recollect admin rollup
     recollect admin rollup --scope acme/ana --unfinished
     """
-    done = []
+    done, failed = list[Rolled](), list[RecollectError]()
     with place.there() as engine:
         for one in engine.scopes(scope=scope):
-            with bar(f"summing up {one}") as show:
-                done.append(engine.rollup(scope=one, unfinished=unfinished, progress=show))
+            try:
+                with bar(f"summing up {one}") as show:
+                    done.append(engine.rollup(scope=one, unfinished=unfinished, progress=show))
+            except RecollectError as error:  # which is no reason to leave the others
+                output.talk(f"{one}: {error}")
+                failed.append(error)
+    happened = [one for one in done if not one.is_empty]
     if as_json:
-        output.data({"scopes": [timeline.rolled(one) for one in done]})
+        output.data({"scopes": [timeline.rolled(one) for one in happened]})
     else:
-        output.lines(map(timeline.sentence, done))
+        output.lines(map(timeline.sentence, happened))
+    if failed:
+        raise failed[0]
+    if not happened:
+        output.talk("nothing was observed there; `recollect observe` keeps what happens")
 
 
 @admin.command(short_help="Index the vectors of a large scope in PostgreSQL.")

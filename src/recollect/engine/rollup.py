@@ -66,7 +66,7 @@ def _rolled_up(world: World, scope: Scope, *, unfinished: bool, progress: Progre
                 under_way.append(period)
             done += 1
             progress(done, total)
-    reached = _Reached({level: commit for level, (_, commit) in touched.items()}, work.by, tuple(under_way))
+    reached = _Reached({level: commit for level, (_, commit) in touched.items()}, work.by, tuple(under_way), work.token)
     if total and reached != before:
         work.note(reached)
     return work.rolled(len(under_way))
@@ -80,33 +80,40 @@ def _begun(work: "_Rollup") -> "_Reached":
     """How far the last rollup got. That there is one is noted before anything is read: erasing takes the note away."""
     store, scope = work.world.store, work.scope
     text = store.checkpoint(scope, CHECKPOINT)
-    reached = _Reached.read(text, work.by)
+    reached = _Reached.read(text, work.by) or _Reached({}, "", (), work.world.new_id(work.now))
     if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, NODES)):
         store.write(lambda writing: writing.set_checkpoint(scope, CHECKPOINT, reached.text()))
+    work.token = reached.token
     return reached
 
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """How far a rollup got: the last commits that it looked at, by which rules, and the periods that were under way."""
+    """How far a rollup got: the last commits that it looked at, by which rules, and the periods that were under way.
+
+    `token` tells what was noted since something was last erased from what was noted before.
+    """
 
     commits: Mapping[Level, int]
     by: str
     under_way: tuple[Period, ...]
+    token: str
 
     @classmethod
-    def read(cls, text: str | None, by: str) -> "_Reached":
-        """What was noted; nothing, if records are made by other rules since."""
-        noted = {} if text is None else json.loads(text)
-        if noted.get("by") != by:
-            return cls({}, "", ())
+    def read(cls, text: str | None, by: str) -> "_Reached | None":
+        """What was noted; nothing but the token, if records are made by other rules since."""
+        if text is None:
+            return None
+        noted = json.loads(text)
+        if noted["by"] != by:
+            return cls({}, "", (), noted["token"])
         under_way = tuple(Period.parse(Level(level), key) for level, key in noted["under_way"])
-        return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way)
+        return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way, noted["token"])
 
     def text(self) -> str:
         """The same as it is noted."""
         under_way = [[one.level.value, one.key] for one in self.under_way]
-        return json.dumps({"commits": self.commits, "by": self.by, "under_way": under_way})
+        return json.dumps({"commits": self.commits, "by": self.by, "under_way": under_way, "token": self.token})
 
 
 def _due(moments: Sequence[datetime], before: _Reached, work: "_Rollup") -> dict[Level, set[Period]]:
@@ -146,6 +153,7 @@ class _Rollup:
     unfinished: bool
     before: Tally
     """What had been asked of a model when it began."""
+    token: str = ""
     commit: int = 0
     """The last commit whose events were looked at."""
     made: Counter[Level] = field(default_factory=Counter[Level])
@@ -184,30 +192,32 @@ class _Rollup:
         self.world.store.write(change)
 
     def _refuse_if_erased(self, writing: Writing) -> None:
-        if writing.checkpoint(self.scope, CHECKPOINT) is None:
+        noted = _Reached.read(writing.checkpoint(self.scope, CHECKPOINT), self.by)
+        if noted is None or noted.token != self.token:
             raise _Erased
 
     def roll(self, period: Period) -> bool:
         """Bring the records of a period up to date; says whether it is over."""
         over = period.over_by(self.now, self.world.zone)
         parts = self._segments(period, over=over) if period.level is Level.DAY else self._finer(period)
-        if over or self.unfinished:
-            self._record(period, parts)
+        id = period_id(self.scope, period)
+        known = self._known([id]).get(id)
+        if over or self.unfinished or (known is not None and known.status is Status.ACTIVE):
+            self._record(period, parts, known)
         return over
 
     def _finer(self, period: Period) -> list[Memory]:
         """The records that a period is made of: a year of its months, all else of its days."""
         finer = period.parts() if period.level is Level.YEAR else period.days()
         found = self.world.store.get(self.scope, [period_id(self.scope, one) for one in finer])
-        return [one for one in found if one.status is Status.ACTIVE]
+        return [one for one in found if one.status is Status.ACTIVE and one.level is finer[0].level]
 
-    def _record(self, period: Period, parts: Sequence[Memory]) -> None:
-        id = period_id(self.scope, period)
-        known = self._known([id]).get(id)
-        if not parts:
-            self._write([], [] if known is None or known.status is not Status.ACTIVE else [_whole(known)])
+    def _record(self, period: Period, parts: Sequence[Memory], known: Memory | None) -> None:
+        wanted = of_period(self.scope, period, parts, by=self.by) if parts else None
+        if wanted is None or not wanted.passages:  # nothing happened, or somebody left nothing of what tells it
+            away = known is not None and known.status is Status.ACTIVE and known.level is period.level
+            self._write([], [_whole(known)] if known is not None and away else [])
             return
-        wanted = of_period(self.scope, period, parts, by=self.by)
         if self._stands(wanted, known):
             return
         summary = self.world.summariser.summarise(wanted.passages, level=period.level, most=POINTS[period.level])
@@ -227,9 +237,9 @@ class _Rollup:
         standing: set[MemoryId] = set()
         for wanted, ended in stretches:
             former = known.get(wanted.id)
-            if not ended:
-                standing |= _with_grips(former)
-            elif self._stands(wanted, former):
+            if not ended and former is None:
+                continue
+            if self._stands(wanted, former):
                 standing |= _with_grips(former) if former is not None and former.status is Status.ACTIVE else set()
             else:
                 summary = self.world.summariser.summarise(
@@ -242,13 +252,14 @@ class _Rollup:
 
         self._write([], [_whole(one) for one in there if one.id not in standing])
         held = self._known([one.id for one, _ in stretches])
-        return [one for wanted, _ in stretches if (one := held.get(wanted.id)) and one.status is Status.ACTIVE]
+        found = (held.get(wanted.id) for wanted, _ in stretches)
+        return [one for one in found if one and one.level is Level.SEGMENT and one.status is Status.ACTIVE]
 
     def _hushed(self, begins: datetime, ends: datetime) -> set[str]:
         """The events of grips that somebody put away: who forgets an excerpt wants it told no more."""
         away = [one for one in Status if one is not Status.ACTIVE]
         grips = self.world.store.timeline(self.scope, [Level.GRIP], since=begins, before=ends, statuses=away)
-        return {event for grip in grips if not _is_ours(grip) for event in grip.derived_from}
+        return {event for grip in grips if not _is_ours(grip, Level.GRIP) for event in grip.derived_from}
 
     def _stretches(self, events: Sequence[Memory], *, over: bool) -> Iterable[tuple[Wanted, bool]]:
         """The segments that there should be, and whether each has ended, in the order in which they begin."""
@@ -266,7 +277,7 @@ class _Rollup:
 
     def _stands(self, wanted: Wanted, known: Memory | None) -> bool:
         """Whether the record is as it should be, or somebody put it away, which is not ours to change."""
-        if known is None or not _is_ours(known):
+        if known is None or not _is_ours(known, wanted.level):
             self.unchanged[wanted.level] += known is not None
             return known is not None
         same = known.status is Status.ACTIVE and made_of(known.metadata) == wanted.inputs
@@ -313,7 +324,7 @@ class _Rollup:
             writing.put(record, vector)
             return self.made
         same = known.status is Status.ACTIVE and made_of(known.metadata) == made_of(record.metadata)
-        if same or not _is_ours(known):
+        if same or not _is_ours(known, record.level):
             return self.unchanged
         writing.put(_next_version(known, record), vector)
         return self.revised
@@ -332,9 +343,10 @@ def _whole(record: Memory) -> _Made:
     return _Made(record, told.first, told.last)
 
 
-def _is_ours(record: Memory) -> bool:
-    """Whether a record stands as rollups leave it: nobody forgot it, or put it away otherwise."""
-    return record.status is Status.ACTIVE or (record.status is Status.ARCHIVED and record.remark == RETOLD)
+def _is_ours(record: Memory, level: Level | None) -> bool:
+    """Whether it is a record of that level that stands as rollups leave it: nobody forgot it, or put it away."""
+    put_away = record.status is Status.ARCHIVED and record.remark == RETOLD
+    return record.level is level and (record.status is Status.ACTIVE or put_away)
 
 
 def _with_grips(segment: Memory | None) -> set[MemoryId]:

@@ -68,7 +68,7 @@ def of_stretch(scope: Scope, events: Sequence[Memory], *, by: str) -> Wanted:
         first=events[0].created_at,
         last=events[-1].created_at,
         events=len(events),
-        inputs=inputs_of(((one.id, one.speaker or "", one.text) for one in events), by=by),
+        inputs=inputs_of(((one.id, one.speaker or "", one.text, *_through(one)) for one in events), by=by),
     )
 
 
@@ -88,13 +88,19 @@ def of_period(scope: Scope, period: Period, parts: Sequence[Memory], *, by: str)
         first=min(one.first for one in records),
         last=max(one.last for one in records),
         events=sum(one.events for one in records),
-        inputs=inputs_of(((one.id, one.title or "", one.text, _cites(one)) for one in parts), by=by),
+        inputs=inputs_of(((one.id, one.title or "", one.text, _noted(one), *_through(one)) for one in parts), by=by),
         called=str(period),
     )
 
 
-def _cites(record: Memory) -> str:
-    return repr(record.metadata.get("cites"))
+def _noted(record: Memory) -> str:
+    """What a coarser record takes from the notes of a finer one."""
+    return repr([record.metadata.get(name) for name in ("cites", "first", "last", "events")])
+
+
+def _through(part: Memory) -> tuple[str, str]:
+    """Through whom a part came, and how far it is trusted: so is what is made of it."""
+    return part.provenance.value, part.trust.value
 
 
 def gripped(wanted: Wanted, summary: Summary) -> tuple[Summary, list[Memory]]:

@@ -25,6 +25,11 @@ class Rolled:
     cost: float | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing that could be summed up."""
+        return not (self.changed or self.under_way or any(self.unchanged.values()))
+
+    @property
     def changed(self) -> int:
         """How many records were written."""
         return sum(sum(one.values()) for one in (self.made, self.revised, self.archived))
