@@ -54,6 +54,7 @@ def test_a_memory_keeps_all_that_was_said_of_it(shell: Shell) -> None:
         "scope": "acme/ana",
         "text": SEAT,
         "kind": "preference",
+        "level": None,
         "title": "Seats",
         "topic_key": "travel",
         "tags": ["a", "b"],

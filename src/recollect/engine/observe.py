@@ -86,13 +86,15 @@ def _put_in_turn(world: World, new: Sequence[Proposal]) -> None:
     until = max(moments) + len(new) * _STEP + _MILLISECOND
     scope = new[0].memory.scope
     there = world.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
-    taken = {one.created_at for one in there}
+    taken, free = {one.created_at for one in there}, dict[datetime, datetime]()
     for one in new:
-        place = one.memory.created_at
+        at = one.memory.created_at
+        place = free.get(at, at)
         while place in taken:
             place += _STEP
         taken.add(place)
-        if place != one.memory.created_at:
+        free[at] = place + _STEP
+        if place != at:
             one.memory = one.memory.changed(created_at=place, observed_at=place, updated_at=place)
 
 
