@@ -1,5 +1,6 @@
 """PostgresSession: a transaction of a PostgreSQL database, asked by the names of statements."""
 
+import select
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -116,6 +117,7 @@ class PostgresSession:
                     failed = error
                 if failed is None or (isinstance(failed, Exception) and not isinstance(failed, psycopg.Error)):
                     try:
+                        self._drain()
                         self._pipeline.sync()
                         self._heard()
                     except BaseException as error:  # it came before whatever was raised
@@ -146,6 +148,7 @@ class PostgresSession:
             self.run(statement, number=number, **given)
             return (number,)
         done = self._asked(statement, given)
+        self._drain()
         row = done.fetchone()
         self._heard()
         return row
@@ -172,6 +175,22 @@ class PostgresSession:
         self._let_sort(statement)
         return self._execute(SQL[statement], given)
 
+    def _drain(self) -> None:
+        """Send all that waits to be sent before an answer is waited for.
+
+        The driver does not in a pipeline: with more than the socket has room for, it and the server would wait for each
+        other for ever.
+        """
+        pgconn = self._db.pgconn
+        if self._pipeline is None or not pgconn.flush():
+            return
+        ready = select.poll()
+        ready.register(pgconn.socket, select.POLLIN | select.POLLOUT)
+        while pgconn.flush():
+            for _, event in ready.poll():
+                if event & ~select.POLLOUT:  # the server may have to get rid of answers first
+                    pgconn.consume_input()
+
     def _let_sort(self, statement: str) -> None:
         sorts = statement != _IN_ORDER
         if sorts is not self._sorts:
@@ -183,6 +202,7 @@ class PostgresSession:
         return self._db.execute(statement, self._with_root(given), binary=True)
 
     def _rows(self, done: "psycopg.Cursor[Row]") -> list[Row]:
+        self._drain()
         rows = done.fetchall()
         self._heard()
         return rows
