@@ -92,8 +92,11 @@ class Library:
             here, known = whole in self._shelves, self._shelves.get(key)
         if here or (scope == bare.indexed and not only_shared):
             return whole if here else key
-        count = db.the("entries_count", scope=scope, after=0)[0] if known is None else len(known)
-        return key if count * _dimensions(db) * FLOAT_BYTES > self._largest else whole
+        row = _dimensions(db) * FLOAT_BYTES
+        if known is not None and len(known) * row > self._largest:
+            return key
+        (count,) = db.the("entries_count", scope=scope, after=0)  # which may be more than when it was looked at
+        return key if count * row > self._largest else whole
 
     def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
         """The view of these shelves; the one made before, if they are the same."""
