@@ -26,7 +26,7 @@ from recollect.testing import NOW, a_memory
         ({"kind": "fact"}, "field 'kind': 'fact' is no kind"),
         ({"level": "day"}, "field 'level': 'day' is no level"),
         ({"derived_from": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'derived_from': 65 of them"),
-        ({"level": Level.DAY, "derived_from": tuple(map(str, range(4097)))}, "field 'derived_from': 4097 of them"),
+        ({"level": Level.DAY, "derived_from": tuple(map(str, range(65_537)))}, "field 'derived_from': 65537 of them"),
         ({"status": "active"}, "field 'status': 'active' is no status"),
         ({"provenance": "import"}, "field 'provenance': 'import' is no provenance"),
         ({"title": "t" * 513}, "field 'title': 513 characters"),
