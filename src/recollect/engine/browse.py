@@ -33,8 +33,7 @@ def browse(world: World, scope: Scope, key: str | None) -> Outlook:
         return Outlook(place=place, parts=_below(world, scope, period))
     memory = _record(world, scope, key)
     events = () if memory.level is Level.EVENT else _there(world, scope, memory.derived_from)
-    cited = [id for one in Record.of(memory).bullets for id in one.cites] if memory.level is Level.SEGMENT else []
-    grips = _there(world, scope, list(dict.fromkeys(cited)))
+    grips = _there(world, scope, Record.of(memory).cited if memory.level is Level.SEGMENT else ())
     return Outlook(
         place=_of_record(memory),
         parts=tuple(map(_of_record, events)),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
+from uuid import UUID
 
 from recollect.admission.judgement import reads_like_orders
 from recollect.admission.orders import orders_in
@@ -146,8 +147,7 @@ def event_id(draft: Draft, role: Role, at: datetime, before: int) -> MemoryId:
     milliseconds = max((at - _EPOCH) // _MILLISECOND, 0)
     high = (milliseconds << 16) | 0x7000 | (chance >> 68)
     low = (0b10 << 62) | (chance & ((1 << 62) - 1))
-    digits = f"{high:016x}{low:016x}"
-    return MemoryId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+    return MemoryId(str(UUID(int=(high << 64) | low)))
 
 
 def _kept(writing: Writing, proposal: Proposal, policy: QuarantinePolicy) -> Receipt:

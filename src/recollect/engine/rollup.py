@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from recollect.admission.salience import salience_of
 from recollect.engine.world import World
 from recollect.errors import StoreBusy
 from recollect.lifecycle.periods import Period
+from recollect.lifecycle.reached import Reached
 from recollect.lifecycle.record import Record, made_of, period_id, period_of
 from recollect.lifecycle.segments import cut, has_ended, sessions
 from recollect.lifecycle.wanted import POINTS, Wanted, gripped, of_period, of_stretch
@@ -66,7 +67,7 @@ def _rolled_up(world: World, scope: Scope, *, unfinished: bool, progress: Progre
                 under_way.append(period)
             done += 1
             progress(done, total)
-    reached = _Reached({level: commit for level, (_, commit) in touched.items()}, work.by, tuple(under_way), work.token)
+    reached = Reached({level: commit for level, (_, commit) in touched.items()}, work.by, tuple(under_way), work.token)
     if total and reached != before:
         work.note(reached)
     return work.rolled(len(under_way))
@@ -76,47 +77,18 @@ class _Erased(Exception):
     """Something of the scope was erased meanwhile, so nothing that was read may be written."""
 
 
-def _begun(work: "_Rollup") -> "_Reached":
+def _begun(work: "_Rollup") -> Reached:
     """How far the last rollup got. That there is one is noted before anything is read: erasing takes the note away."""
     store, scope = work.world.store, work.scope
     text = store.checkpoint(scope, CHECKPOINT)
-    reached = _Reached.read(text, work.by) or _Reached({}, "", (), work.world.new_id(work.now))
+    reached = Reached.read(text, work.by) or Reached({}, "", (), work.world.new_id(work.now))
     if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, NODES)):
         store.write(lambda writing: writing.set_checkpoint(scope, CHECKPOINT, reached.text()))
     work.token = reached.token
     return reached
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """How far a rollup got: the last commits that it looked at, by which rules, and the periods that were under way.
-
-    `token` tells what was noted since something was last erased from what was noted before.
-    """
-
-    commits: Mapping[Level, int]
-    by: str
-    under_way: tuple[Period, ...]
-    token: str
-
-    @classmethod
-    def read(cls, text: str | None, by: str) -> "_Reached | None":
-        """What was noted; nothing but the token, if records are made by other rules since."""
-        if text is None:
-            return None
-        noted = json.loads(text)
-        if noted["by"] != by:
-            return cls({}, "", (), noted["token"])
-        under_way = tuple(Period.parse(Level(level), key) for level, key in noted["under_way"])
-        return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way, noted["token"])
-
-    def text(self) -> str:
-        """The same as it is noted."""
-        under_way = [[one.level.value, one.key] for one in self.under_way]
-        return json.dumps({"commits": self.commits, "by": self.by, "under_way": under_way, "token": self.token})
-
-
-def _due(moments: Sequence[datetime], before: _Reached, work: "_Rollup") -> dict[Level, set[Period]]:
+def _due(moments: Sequence[datetime], before: Reached, work: "_Rollup") -> dict[Level, set[Period]]:
     """The periods of each level in which anything happened that was not looked at, and those that were under way."""
     zone, store = work.world.zone, work.world.store
     there = [] if before.commits else store.timeline(work.scope, NODES)  # by other rules, maybe, of other periods
@@ -182,7 +154,7 @@ class _Rollup:
             cost=self.world.summariser.cost(spent) if spent.calls else None,
         )
 
-    def note(self, reached: _Reached) -> None:
+    def note(self, reached: Reached) -> None:
         """Note how far it got, unless something was erased meanwhile."""
 
         def change(writing: Writing) -> None:
@@ -192,7 +164,7 @@ class _Rollup:
         self.world.store.write(change)
 
     def _refuse_if_erased(self, writing: Writing) -> None:
-        noted = _Reached.read(writing.checkpoint(self.scope, CHECKPOINT), self.by)
+        noted = Reached.read(writing.checkpoint(self.scope, CHECKPOINT), self.by)
         if noted is None or noted.token != self.token:
             raise _Erased
 
@@ -215,8 +187,8 @@ class _Rollup:
     def _record(self, period: Period, parts: Sequence[Memory], known: Memory | None) -> None:
         wanted = of_period(self.scope, period, parts, by=self.by) if parts else None
         if wanted is None or not wanted.passages:  # nothing happened, or somebody left nothing of what tells it
-            away = known is not None and known.status is Status.ACTIVE and known.level is period.level
-            self._write([], [_whole(known)] if known is not None and away else [])
+            if known is not None and known.status is Status.ACTIVE and known.level is period.level:
+                self._write([], [_whole(known)])
             return
         if self._stands(wanted, known):
             return
@@ -351,9 +323,7 @@ def _is_ours(record: Memory, level: Level | None) -> bool:
 
 def _with_grips(segment: Memory | None) -> set[MemoryId]:
     """A segment and the grips that it cites."""
-    if segment is None:
-        return set()
-    return {segment.id, *(MemoryId(id) for some in segment.metadata.get("cites", ()) for id in some)}
+    return set() if segment is None else {segment.id, *Record.of(segment).cited}
 
 
 def _next_version(known: Memory, record: Memory) -> Memory:

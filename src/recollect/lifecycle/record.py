@@ -57,6 +57,11 @@ class Record:
             events=events if type(events := noted.get("events")) is int else 1,
         )
 
+    @property
+    def cited(self) -> tuple[MemoryId, ...]:
+        """All that its points rest on, each once."""
+        return tuple(dict.fromkeys(id for one in self.bullets for id in one.cites))
+
 
 def _ids(noted: object) -> tuple[MemoryId, ...]:
     """The texts of a list, if it is one; whoever changed it by hand may have put anything there."""
