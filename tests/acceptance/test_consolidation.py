@@ -44,14 +44,6 @@ def clock() -> Clock:
     return Clock(BEGAN + 40 * DAY)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "agent.db")
-    url: str = request.getfixturevalue("postgres_store_url")
-    return url
-
-
 @pytest.fixture
 def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
@@ -455,7 +447,6 @@ def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refuse
         assert len([one for one in engine.memories(scope=ANA) if one.derived_from]) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no children to kill")
 def test_whoever_is_killed_while_applying_has_done_all_of_it_or_nothing(tmp_path: Path, clock: Clock) -> None:
     path, dice = tmp_path / "agent.db", random.Random(7)
     with recollect.open(path, embedder="hashing", clock=clock) as engine:

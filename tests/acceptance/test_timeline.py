@@ -39,14 +39,6 @@ def clock() -> Clock:
     return Clock(BEGAN + 40 * DAY)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "agent.db")
-    url: str = request.getfixturevalue("postgres_store_url")
-    return url
-
-
 @pytest.fixture
 def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
@@ -440,6 +432,7 @@ class TestRollingUp:
 
         assert len(told_anew.bullets) == len(Record.of(segment).bullets)
         assert told_anew.first == segment.created_at
+        assert all(isinstance(id, str) for id in told_anew.cited)
 
     def test_what_is_erased_goes_with_all_that_tells_of_it(self, file: recollect.Engine, tmp_path: Path) -> None:
         canary = "xylophonequartz"
