@@ -31,8 +31,10 @@ from recollect.errors import (
     StoreBusy,
     StoreError,
 )
+from recollect.jobs.scheduler import Scheduler
 from recollect.model.candidate import Candidate
 from recollect.model.draft import Draft
+from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan
@@ -64,7 +66,7 @@ from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.version import __version__ as __version__
-from recollect.wiring import open, re_embed, verify
+from recollect.wiring import open, re_embed, scheduler, verify
 
 if TYPE_CHECKING:
     from recollect.dialects.observations import (
@@ -92,6 +94,7 @@ __all__ = [
     "Explanation",
     "FieldError",
     "Gated",
+    "Index",
     "InvalidInput",
     "Kind",
     "Level",
@@ -115,6 +118,7 @@ __all__ = [
     "RecollectError",
     "Refused",
     "Reinforced",
+    "Scheduler",
     "SchemaMismatch",
     "SchemesDiffer",
     "Scope",
@@ -149,6 +153,7 @@ __all__ = [
     "re_embed",
     "recency_score",
     "revision_score",
+    "scheduler",
     "should_retain",
     "type_priority",
     "usage_penalty",

@@ -18,6 +18,7 @@ from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.summary import Passage, Summary
 from recollect.model.tally import Tally
+from recollect.model.timetable import Entry, Occurrence
 from recollect.model.trace import Trace
 from recollect.model.usage import Usage, Use, Vote
 
@@ -317,9 +318,10 @@ class Store(Protocol):
         """
         ...
 
-    def scrub(self, pieces: Set[bytes]) -> Search:
-        """Look for erased bytes in every file of the store, after making sure that none lies about; forgets what is
-        kept in memory."""
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
+        """Look for bytes that were erased of a scope in every file of the store that can have them, after making sure
+        that none lies about; forgets what is kept in memory.
+        """
         ...
 
     def write(self, change: Callable[[Writing], T]) -> T:
@@ -402,6 +404,44 @@ class Receiving(Protocol):
 
     def finish(self) -> None:
         """Be a store from now on."""
+        ...
+
+
+class Timetable(Protocol):
+    """When jobs fell due and what became of it, for all schedulers of a store, who share nothing else.
+
+    It is apart from `Store` because jobs are those of the whole store, and of no scope. Moments are those of cron,
+    which are the same whatever a clock says.
+    """
+
+    def entry(self, job: str) -> Entry | None:
+        """What is known of the job, if anybody ever asked for it."""
+        ...
+
+    def claim(self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime) -> Occurrence | None:
+        """What is to be run now, if it is given to whoever asks: what others began and did not end, or what fell due at
+        that moment. Nothing while somebody else is at it or the job is paused; a job that was never seen begins now.
+        """
+        ...
+
+    def renew(self, ours: Occurrence, until: datetime) -> bool:
+        """Keep an occurrence that is ours until then; says whether it still is."""
+        ...
+
+    def finish(self, ours: Occurrence) -> bool:
+        """Keep what became of an occurrence that is ours, or that it was interrupted; says whether it still was."""
+        ...
+
+    def pause(self, job: str, at: datetime) -> None:
+        """Let nothing of the job begin."""
+        ...
+
+    def resume(self, job: str, at: datetime) -> None:
+        """Let the job begin again, with what falls due from now on."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store."""
         ...
 
 

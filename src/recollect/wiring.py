@@ -1,5 +1,8 @@
 """open(): a target and settings become an engine; the only place that chooses adapters."""
 
+import os
+import platform
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -20,6 +23,9 @@ from recollect.engine.move import move
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
 from recollect.extraction.extractor import PhraseExtractor
+from recollect.jobs.scheduler import Heard, Scheduler
+from recollect.jobs.work import JOBS
+from recollect.lifecycle.schedule import NEVER, Schedule
 from recollect.lifecycle.summary import ExtractiveSummariser
 from recollect.model import limits
 from recollect.model.encoder import Encoder
@@ -29,8 +35,9 @@ from recollect.model.moving import Moved
 from recollect.model.reembedding import Progress, Reembedded
 from recollect.model.report import Report
 from recollect.model.scope import Scope, a_scope
+from recollect.model.sweeping import Swept
 from recollect.packing.tokens import Estimate
-from recollect.ports import Embedder, Extractor, Store, Summariser
+from recollect.ports import Embedder, Extractor, Store, Summariser, Timetable
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
@@ -93,6 +100,7 @@ def open(
             lifecycle=chosen.lifecycle,
             zone=config.a_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
             consolidation=chosen.consolidation,
+            topics=chosen.topics,
             summariser=_summariser(chosen),
         )
     )
@@ -165,6 +173,68 @@ def _extractor(settings: Settings) -> Extractor:
         timeout=timedelta(seconds=wanted.timeout),
         patience=Patience(attempts=wanted.attempts),
     )
+
+
+def scheduler(
+    target: str | PathLike[str],
+    *,
+    embedder: Embedder | str | None = None,
+    clock: Callable[[], datetime] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    heard: Heard | None = None,
+) -> Scheduler:
+    """The scheduler of a store, which runs each job when it falls due, once however many schedulers the store has.
+
+    `heard` is told when an occurrence of a job begins and ends, and of what fails meanwhile.
+    """
+    chosen = config.settings(settings)
+    path = limits.a_path("target", target)
+    if path == limits.IN_MEMORY:
+        problem = "a throw-away has nothing that jobs could look after; name a file or a database"
+        raise FieldError(problem, field="target")
+    told = _ignored if heard is None else limits.a_callable("heard", heard)
+    now = _now if clock is None else _checked(clock)
+    named = None if embedder is None else _an_embedder(embedder, chosen)
+    return Scheduler(
+        _timetable(path, chosen),
+        partial(open, path, embedder=named, clock=clock, settings=chosen),
+        jobs=JOBS,
+        schedules=_schedules(chosen),
+        policy=chosen.scheduler,
+        clock=now,
+        dice=random.SystemRandom().random,
+        name=f"{platform.node()}:{os.getpid()}:{new_marker()}",
+        heard=told,
+    )
+
+
+def _schedules(settings: Settings) -> Mapping[str, Schedule]:
+    """When each job falls due; never, if nothing is to be done by itself."""
+    zone = config.a_zone("lifecycle.time_zone", settings.lifecycle.time_zone)
+    said = {
+        "rollup": settings.scheduler.rollup,
+        "extract": settings.scheduler.extract,
+        "topics": settings.scheduler.topics,
+        "prune-vectors": settings.lifecycle.vector.prune_schedule,
+        "rebuild-index": settings.lifecycle.bm25.rebuild_schedule,
+        "consolidate": settings.scheduler.consolidate,
+    }
+    enabled = settings.lifecycle.enabled
+    return {job: Schedule(expression if enabled else NEVER, zone) for job, expression in said.items()}
+
+
+def _timetable(target: str, settings: Settings) -> Timetable:
+    """The timetable of the store that the target names."""
+    from recollect.stores.relational.timetable import RelationalTimetable
+
+    if is_database(target):
+        with _driver_for_postgres():
+            from recollect.stores.postgres.transactions import PostgresTransactions
+        return RelationalTimetable(PostgresTransactions(target, timeout=settings.busy_timeout))
+    from recollect.stores.sqlite.transactions import SqliteTransactions
+
+    refuse_address(target)
+    return RelationalTimetable(SqliteTransactions(target, timeout=settings.busy_timeout))
 
 
 def re_embed(
@@ -268,14 +338,31 @@ def indexes(target: str | PathLike[str], *, settings: Settings | Mapping[str, An
 def _indexing(target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None) -> "PostgresIndexing":
     """The database that the target names, for making and dropping indexes."""
     chosen = config.settings(settings)
-    path = limits.a_path("target", target)
-    if not is_database(path):
-        refuse_address(path)
-        told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
-        raise InvalidInput(f"{told}; name a database, as postgresql://USER@HOST/DATABASE")
+    told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
+    path = _an_address(target, told)
     with _driver_for_postgres():
         from recollect.stores.postgres.indexing import PostgresIndexing
     return PostgresIndexing(path, timeout=chosen.busy_timeout)
+
+
+def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> Swept:
+    """Have PostgreSQL write the files anew that still have what was erased; nobody else uses a table meanwhile."""
+    chosen = config.settings(settings)
+    path = _an_address(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
+    with _driver_for_postgres():
+        from recollect.stores.postgres.connection import Database
+        from recollect.stores.postgres.sweeping import Sweeper
+    with closing(Database(path, patience=chosen.busy_timeout, make=False)) as database:
+        return Sweeper(database, path, chosen.busy_timeout).sweep()
+
+
+def _an_address(target: str | PathLike[str], why: str) -> str:
+    """The address of a database; for a file it is told why there is nothing to do."""
+    path = limits.a_path("target", target)
+    if not is_database(path):
+        refuse_address(path)
+        raise InvalidInput(f"{why}; name a database, as postgresql://USER@HOST/DATABASE")
+    return path
 
 
 def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:
@@ -371,6 +458,10 @@ def _is_there(target: str | PathLike[str]) -> bool:
         return Path(target).exists()
     except OSError:
         return True
+
+
+def _ignored(_: object) -> None:
+    """Nobody wants to know what becomes of a job."""
 
 
 def _unheard(_: Progress) -> None:

@@ -80,9 +80,10 @@ def yes() -> str:
 def test_what_is_erased_is_in_no_file_and_what_was_derived_from_it_goes_too(filled: Shell) -> None:
     assert ALLERGY.encode() in bytes_of(filled)
     outcome = filled.process("erase", *ANA, "--id", "allergy", "--yes")
-    assert outcome.stdout.splitlines()[:4] == [
+    assert outcome.stdout.splitlines()[:5] == [
         "erased       2 memories of acme/ana with 2 versions, and all of it in 1 context",
         "ids          allergy, lesson",
+        "with it      its words in the index of texts, 2 vectors, 2 uses, 0 votes, 0 keys, 0 checkpoints",
         "searched     agent.db, agent.db-wal, agent.db-shm, agent.db-queue",
         "proved       nothing of it is left there",
     ]

@@ -258,7 +258,7 @@ def test_a_target_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_every_command_that_prints_data_takes_json() -> None:
     without = {words for words, command in commands(cli) if not any("--json" in one.opts for one in command.params)}
-    assert without == {"", "demo", "admin", "curate"}  # a story for people, and what only holds other commands
+    assert without == {"", "demo", "admin", "curate", "scheduler"}  # a story, and what only holds others
 
 
 def test_what_a_backup_an_export_and_a_vote_came_to_is_data_too(shell: Shell) -> None:

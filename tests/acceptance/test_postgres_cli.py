@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import recollect
 from recollect.cli.main import cli
+from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server, admin_url
 
 from .shell import ENVIRONMENT
@@ -139,12 +140,39 @@ def test_an_export_goes_from_a_database_to_a_file_that_only_the_user_may_read(
     assert again == "added 0 memories and 0 contexts; skipped 1 that was there already\n"
 
 
-def test_an_erasure_says_what_is_left_to_do_and_nothing_of_files(postgres_store_url: str) -> None:
+def test_an_erasure_is_proved_by_the_owner_of_the_tables(postgres_store_url: str) -> None:
     typed(postgres_store_url, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
-    outcome = typed(postgres_store_url, "erase", *ANA, "--id", "peanuts", "--yes", code=1)
-    assert "VACUUM FULL" in outcome.stdout
+    outcome = typed(postgres_store_url, "erase", *ANA, "--id", "peanuts", "--yes")
+    assert "\nproved       nothing of it is left there\n" in outcome.stdout
+    assert "\nsearched     no files: only a superuser may, or who was granted EXECUTE" in outcome.stdout
+    assert "\nrewritten    checkpoints_" in outcome.stdout
     assert outcome.stderr == ""
     assert statement(postgres_store_url, "SELECT count(*) FROM recollect.contents") == 0
+    assert typed(postgres_store_url, "admin", "sweep").stdout == "no file has anything of what was erased\n"
+
+
+def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
+    postgres_server: Server, postgres_store_url: str
+) -> None:
+    a_role(postgres_server, AGENT)
+    grant(postgres_server, named(postgres_store_url))
+    agent = postgres_server.url(named(postgres_store_url), AGENT)
+    typed(agent, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
+    outcome = typed(agent, "erase", *ANA, "--id", "peanuts", "--yes", code=1)
+    assert "have `recollect admin sweep` run as recollect" in outcome.stdout
+    assert outcome.stderr.startswith("What is still to be done is noted in the database: `recollect admin sweep`")
+    assert "run it as recollect" in typed(agent, "admin", "sweep", code=1).stderr
+    checks = json.loads(typed(postgres_store_url, "doctor", "--json").stdout)["checks"]
+    assert [one["seen"] for one in checks if one["name"] == "erased"] == [
+        "1 erasure of which PostgreSQL still has bytes in its files"
+    ]
+    swept = json.loads(typed(postgres_store_url, "admin", "sweep", "--json").stdout)
+    assert (swept["erasures"], swept.keys()) == (1, {"tables", "before", "after", "erasures"})
+
+
+def test_a_file_has_nothing_to_sweep(tmp_path: Path) -> None:
+    outcome = typed(str(tmp_path / "agent.db"), "admin", "sweep", code=2)
+    assert "an erasure does that itself; name a database" in outcome.stderr
 
 
 @pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])

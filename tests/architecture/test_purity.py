@@ -15,7 +15,7 @@ PURE = {
 
 HARMLESS = {
     *("abc", "binascii", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
-    *("difflib", "enum"),
+    *("cronsim", "difflib", "enum"),
     *("fractions", "functools", "hashlib", "heapq", "html", "itertools", "json", "math", "numbers"),
     *("numpy", "operator", "re", "recollect", "reprlib", "statistics", "string", "struct", "textwrap", "tomllib"),
     *("Stemmer", "shlex", "types", "typing", "unicodedata"),

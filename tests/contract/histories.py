@@ -14,6 +14,7 @@ from recollect.errors import RecollectError
 from recollect.evidence.asking import END
 from recollect.evidence.similarity import direction
 from recollect.model.encoder import Encoder
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
@@ -43,8 +44,13 @@ ENDS = ["", "", "", "?", "? ", "？", "?" + " " * (END - 1), "?" + " " * END]
 LEVELS = [Level.EVENT, Level.DAY]
 """Of what sorts records are; most memories are plain."""
 
+LEFT: list[tuple[Index, ...]] = [(), (), (Index.TEXT,), (Index.VECTOR,), tuple(Index)]
+STOOD_FOR: list[tuple[Level, ...]] = [(), (), (Level.EVENT,), (Level.EVENT, Level.SEGMENT)]
+"""Which indexes records have left, and of which levels they tell what has."""
+
 ASKED: list[frozenset[Level | None] | None] = [
     *(None, None, frozenset({None}), frozenset({None, Level.EVENT}), frozenset(LEVELS), frozenset()),
+    frozenset({Level.SEGMENT}),
 ]
 """Of which levels somebody wants to know, if not of all."""
 
@@ -188,6 +194,7 @@ def a_random_memory(land: Land, id: str, chance: Random) -> Memory:
         return chance.choice([None, 0.0, 0.5, 1.0, 1 / 3, chance.random(), chance.random()])
 
     begins, ends = moment(None, None, None, -5, 1), moment(None, None, None, 2, 0)
+    level = chance.choice([None, None, None, None, *LEVELS])
     return Memory(
         id=MemoryId(id),
         scope=land.home(id) if chance.random() < 0.95 else ANA,
@@ -195,7 +202,9 @@ def a_random_memory(land: Land, id: str, chance: Random) -> Memory:
         + chance.choice(ENDS),
         title=chance.choice([None, None, "friday"]),
         kind=chance.choice([Kind.FACT, Kind.PREFERENCE, Kind.DECISION]),
-        level=chance.choice([None, None, None, None, *LEVELS]),
+        level=level,
+        left=() if level is None else chance.choice(LEFT),
+        stands_for=() if level is None else chance.choice(STOOD_FOR),
         created_at=NOW + timedelta(days=chance.choice([-9, -9, -5, -3, -3, -2, -1, 0, 1])),
         updated_at=moment(None, -1, -2),
         valid_from=begins if begins is None or ends is None else min(begins, ends),
@@ -227,6 +236,8 @@ changes = st.sampled_from(
         *({"session": session} for session in (None, "s", "1")),
         {"speaker": "ben"},
         *({"level": level} for level in (None, *LEVELS)),
+        *({"left": left} for left in LEFT),
+        *({"stands_for": levels} for levels in STOOD_FOR),
     ]
 )
 uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED])

@@ -5,6 +5,8 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import reduce
+from operator import attrgetter, getitem
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,6 +21,7 @@ from recollect.config.origin import Default, Flag, Given, InEnvironment, InFile
 from recollect.config.sources import OTHERS
 from recollect.config.values import SECTIONS
 from recollect.errors import FieldError
+from recollect.lifecycle.policy import Days
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (?:`(\w+)`|–) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -28,7 +31,17 @@ PLAIN = pytest.mark.parametrize(
     "option", [one for one in OPTIONS.values() if not one.is_table], ids=lambda option: option.path
 )
 
-OF_THEIR_OWN: Mapping[str, Any] = {"lifecycle.time_zone": "Europe/Lisbon", "lifecycle.segment_tokens": 700}
+OF_THEIR_OWN: Mapping[str, Any] = {
+    "lifecycle.time_zone": "Europe/Lisbon",
+    "lifecycle.segment_tokens": 700,
+    "lifecycle.vector.prune_schedule": "30 6 * * 1",
+    "lifecycle.bm25.rebuild_schedule": "30 6 * * 1",
+    "scheduler.rollup": "30 6 * * 1",
+    "scheduler.extract": "30 6 * * 1",
+    "scheduler.topics": "30 6 * * 1",
+    "scheduler.consolidate": "30 6 * * 1",
+    "scheduler.lease_minutes": 20.5,
+}
 """What settings may be that not every value of their type can be."""
 
 
@@ -46,6 +59,8 @@ def another(option: Option) -> Any:
         return {"some/model-1": 0.35}
     if get_origin(option.type) is Literal:
         return next(one for one in get_args(option.type) if one != option.default)
+    if option.type == Days:
+        return 7
     return {bool: not option.default, float: 0.35, int: 7, str: 'a "text" é'}[option.type]
 
 
@@ -58,13 +73,20 @@ def as_toml(value: Any) -> str:
 
 def as_document(option: Option) -> dict[str, Any]:
     """A mapping that sets it."""
-    value = {option.name: another(option)}
-    return value if option.section is None else {option.section: value}
+    return nested(option, another(option))
+
+
+def nested(option: Option, value: Any) -> dict[str, Any]:
+    """A mapping that sets it to this."""
+    for name in reversed(option.path.split(".")):
+        value = {name: value}
+    found: dict[str, Any] = value
+    return found
 
 
 def held(settings: config.Settings, option: Option) -> Any:
     """What the settings have of it."""
-    return getattr(settings if option.section is None else getattr(settings, option.section), option.name)
+    return attrgetter(option.path)(settings)
 
 
 @PATHS
@@ -124,7 +146,6 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
     option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     winners: list[Any] = []
-    document = {option.name: option.default}
     with config.using(Sources(named=tmp_path / "agent.toml", flags=())):
         (tmp_path / "agent.toml").write_text("")
         winners.append(config.configuration().origins[option.path])
@@ -138,8 +159,7 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
     if not option.is_table and not option.secret:
         with config.using(Sources(named=tmp_path / "agent.toml", flags=(f"{option.path}={another(option)}",))):
             winners.append(config.configuration().origins[option.path])
-            given = document if option.section is None else {option.section: document}
-            found = config.configuration(given)
+            found = config.configuration(nested(option, option.default))
             winners.append(found.origins[option.path])
             assert held(found.settings, option) == option.default
     ranks = [type(one) for one in (Default(), InFile(""), InEnvironment(""), Flag(""), Given())]
@@ -156,9 +176,7 @@ def test_it_is_shown_with_its_value_and_where_it_comes_from_and_a_secret_is_not(
         assert row == {"name": option.path, "set": True, "origin": "given"}
         assert another(option) not in shown
         return
-    document = tomllib.loads(shown)
-    table = document if option.section is None else document[option.section]
-    assert table[option.name] == row["value"] == another(option)
+    assert reduce(getitem, option.path.split("."), tomllib.loads(shown)) == row["value"] == another(option)
     assert row == {"name": option.path, "value": another(option), "origin": "given"}
     assert re.search(rf"^{option.name} = .*  # given$", shown, re.MULTILINE)
 

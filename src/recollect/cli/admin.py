@@ -5,13 +5,16 @@ from typing import IO
 import click
 
 from recollect import config, wiring
-from recollect.cli import options, output
-from recollect.cli.bars import bar, bars
+from recollect.cli import options, output, scopes
+from recollect.cli.age import prune_vectors, rebuild_index
+from recollect.cli.bars import Tell, bar, bars
 from recollect.cli.curate import undo
+from recollect.cli.harvest import extract
 from recollect.cli.lines import read_again
 from recollect.cli.place import Place, place
 from recollect.cli.plan import apply, consolidate, plan
-from recollect.errors import RecollectError
+from recollect.cli.sweep import sweep
+from recollect.engine.engine import Engine
 from recollect.evaluation import calibration
 from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope
@@ -30,7 +33,7 @@ def admin() -> None:
     """Change a whole store."""
 
 
-for _command in (plan, apply, undo, consolidate):
+for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, extract, sweep):
     admin.add_command(_command)
 
 
@@ -97,22 +100,18 @@ def rollup(place: Place, scope: Scope | None, unfinished: bool, as_json: bool) -
     recollect admin rollup
     recollect admin rollup --scope acme/ana --unfinished
     """
-    done, failed = list[Rolled](), list[RecollectError]()
-    with place.there() as engine:
-        for one in engine.scopes(scope=scope):
-            try:
-                with bar(f"summing up {one}") as show:
-                    done.append(engine.rollup(scope=one, unfinished=unfinished, progress=show))
-            except RecollectError as error:  # which is no reason to leave the others
-                output.talk(f"{one}: {error}")
-                failed.append(error)
+
+    def roll(engine: Engine, one: Scope, show: Tell) -> Rolled:
+        return engine.rollup(scope=one, unfinished=unfinished, progress=show)
+
+    done, failed = scopes.each(place, scope, "summing up", roll)
     happened = [one for one in done if not one.is_empty]
     if as_json:
         output.data({"scopes": [timeline.rolled(one) for one in happened]})
     else:
         output.lines(map(timeline.sentence, happened))
-    if failed:
-        raise failed[0]
+    if failed is not None:
+        raise failed
     if not happened:
         output.talk("nothing was observed there; `recollect observe` keeps what happens")
 

@@ -19,6 +19,12 @@ NOT_PROVED = (
 )
 """What somebody can do about an erasure that is not proved once its run has ended."""
 
+NOT_SWEPT = (
+    "What is still to be done is noted in the database: `recollect admin sweep`, run as the owner of its tables, does "
+    "it, and says when nothing is left in their files."
+)
+"""The same of an erasure in a database."""
+
 
 @click.command(short_help="Remove memories for good, and prove it.")
 @options.scope
@@ -58,13 +64,11 @@ def erase(
         if not yes:
             click.confirm(_question(engine, scope, id, source), abort=True, err=True)
         erasure = engine.erase(scope=scope, id=id, source=source, everything=everything)
-        asks = not yes and not place.is_database  # whose files nobody can search from here
-        while asks and erasure.retryable and click.confirm(text.unproved(erasure), default=True, err=True):
+        while not yes and erasure.retryable and click.confirm(text.unproved(erasure), default=True, err=True):
             erasure = engine.prove_erased(erasure)
     _print(erasure, as_json=as_json)
     if not erasure.proven:
-        if not place.is_database:
-            output.talk(NOT_PROVED)
+        output.talk(NOT_SWEPT if place.is_database else NOT_PROVED)
         ctx.exit(1)
 
 

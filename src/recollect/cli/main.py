@@ -32,8 +32,10 @@ from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
 from recollect.cli.recall import brief, recall
 from recollect.cli.remember import remember
+from recollect.cli.scheduler import scheduler
 from recollect.cli.search import search
 from recollect.cli.stats import stats
+from recollect.cli.topics import topics
 from recollect.cli.transfer import export, import_
 from recollect.cli.why import why
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
@@ -55,10 +57,10 @@ SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
     "Remember and recall": (remember, observe, extract, recall, brief, search, why, feedback),
     "Look and change": (
-        *(show, listed, history, browse, expand, graph),
+        *(show, listed, history, browse, expand, graph, topics),
         *(revise, forget, restore, pin, unpin, curate, erase),
     ),
-    "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin),
+    "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin, scheduler),
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
 }
@@ -79,6 +81,8 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("event", "events", "ingest"), ("observe",)),
     **dict.fromkeys(("rollup", "consolidate", "plan", "apply"), ("admin",)),
     **dict.fromkeys(("entities", "names", "neighbours", "neighbors"), ("graph",)),
+    **dict.fromkeys(("topic", "themes", "clusters"), ("topics",)),
+    **dict.fromkeys(("schedule", "cron", "jobs", "run"), ("scheduler",)),
     "explain": ("why",),
     **dict.fromkeys(("status", "info", "count"), ("stats",)),
     **dict.fromkeys(("settings", "configure"), ("config",)),

@@ -32,12 +32,16 @@ class Place:
 
     def there(self) -> AbstractContextManager[Engine]:
         """The engine of a store that exists; a command that only looks makes none."""
+        self.refuse_missing()
+        return self.made()
+
+    def refuse_missing(self) -> None:
+        """Refuse a store that is not there."""
         if not self.exists:
             raise NotFound(
                 f"there is no store {self.shown!r}; `recollect remember` makes one, "
                 "or name yours with --db before the command"
             )
-        return self.made()
 
     def made(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:
         """The engine of the store, which is made if it is not there: with this model, if it is to be had here."""

@@ -1,11 +1,12 @@
 """recollect admin plan, apply and consolidate: a job says what it would do, and does just that."""
 
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
 from recollect.cli import options, output, receipts
+from recollect.cli.age import wishes
 from recollect.cli.files import whole
 from recollect.cli.place import Place, place
 from recollect.errors import InvalidInput
@@ -30,14 +31,16 @@ def _jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
 @click.command(short_help="Say what a job would do.")
 @click.argument("job", metavar="JOB", callback=_job, shell_complete=_jobs)
 @options.scope
+@wishes("level", "age_days", "min_level", "max_age_days")
 @click.option(
     "--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write the plan to FILE, for `apply`."
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @options.as_json
 @place
-def plan(place: Place, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool) -> None:
-    """Say what JOB would do to each memory of SCOPE, and why; nothing is written to the store. JOB is consolidate.
+def plan(place: Place, /, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool, **wish: Any) -> None:
+    """Say what JOB would do to each memory of SCOPE, and why; nothing is written to the store. JOB is consolidate,
+    prune-vectors (which takes --level and --age-days) or rebuild-index (--min-level and --max-age-days).
 
     `recollect admin apply FILE` does exactly that later, or nothing if any memory that the plan names has changed.
 
@@ -46,7 +49,7 @@ def plan(place: Place, job: Job, scope: Scope, file: Path | None, force: bool, a
     recollect admin plan consolidate --scope acme/ana --output plan.json
     """
     with place.there() as engine:
-        made = engine.plan(job, scope=scope)
+        made = engine.plan(job, scope=scope, **wish)
     if file is not None:
         with whole(file, store=place.target, force=force) as path:
             path.write_text(wire.line(told.plan_fields(made)) + "\n", encoding="utf-8")

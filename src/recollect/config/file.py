@@ -80,7 +80,9 @@ def _text(path: Path) -> str:
 
 def _refuse_secrets(document: Mapping[str, Any]) -> None:
     for option in OPTIONS.values():
-        table = document if option.section is None else document.get(option.section)
+        table: Any = document
+        for name in option.section.split(".") if option.section else ():
+            table = table.get(name) if isinstance(table, Mapping) else None
         if option.secret and isinstance(table, Mapping) and option.name in table:
             remedy = f"take it out, and set {option.variable} in the environment"
             raise FieldError(f"is a secret, which does not belong in a file; {remedy}", field=option.path)

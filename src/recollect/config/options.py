@@ -1,12 +1,13 @@
 """Option: one thing that can be set, and how it is read from a file, a mapping or a text."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType, NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from recollect.config.values import SECTIONS, Settings
+from recollect.config.values import Settings
 from recollect.errors import FieldError, remedy, show, spelled
+from recollect.lifecycle.policy import NEVER, Days
 from recollect.model import limits
 
 PREFIX = "RECOLLECT_"
@@ -70,7 +71,7 @@ class Option:
 
     @property
     def _checks(self) -> Callable[[str, Any], Any]:
-        return CHECKS[get_origin(self.type) or self.type]
+        return CHECKS[self.type if self.type in CHECKS else get_origin(self.type)]
 
 
 def _truth(text: str) -> bool:
@@ -90,7 +91,19 @@ def _numbers(path: str, value: object) -> Mapping[str, float]:
     return MappingProxyType({name: limits.a_number(f"{path}.{name}", number) for name, number in named.items()})
 
 
-READERS: Mapping[Any, Callable[[str], Any]] = {bool: _truth, float: float, int: int}
+def _days(path: str, value: object) -> int | str:
+    if value == NEVER:
+        return NEVER
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(f"{show(value)} is no whole number of days, nor {show(NEVER)}", field=path)
+    return value
+
+
+def _read_days(text: str) -> int | str:
+    return NEVER if text.strip() == NEVER else int(text)
+
+
+READERS: Mapping[Any, Callable[[str], Any]] = {bool: _truth, float: float, int: int, Days: _read_days}
 """How a text becomes a value; all else is the text."""
 
 CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
@@ -100,18 +113,32 @@ CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
     str: limits.a_text,
     Literal: limits.a_text,
     Mapping: _numbers,
+    Days: _days,
 }
 """What is of which type; whether the section takes it is the section's to say."""
 
 DEFAULTS = Settings()
 
 
+def _tables(whole: Any, path: str | None = None) -> Iterator[tuple[str | None, Any]]:
+    """A value and every table in it, by their paths; each before those that are in it."""
+    yield path, whole
+    for one in fields(whole):
+        held = getattr(whole, one.name)
+        if is_dataclass(held):
+            yield from _tables(held, one.name if path is None else f"{path}.{one.name}")
+
+
+TABLES: Mapping[str | None, Any] = dict(_tables(DEFAULTS))
+"""Every section, those inside others among them, as it is if nobody says anything; at the top there is none."""
+
+
 def _options() -> Iterator[Option]:
-    for section, held in [(None, DEFAULTS), *((name, getattr(DEFAULTS, name)) for name in SECTIONS)]:
+    for section, held in TABLES.items():
         hints = get_type_hints(type(held))
         for one in fields(held):
-            if section is not None or one.name not in SECTIONS:
-                value = getattr(held, one.name)
+            value = getattr(held, one.name)
+            if not is_dataclass(value):
                 # what a repr does not show, nothing shows
                 yield Option(section=section, name=one.name, hint=hints[one.name], default=value, secret=not one.repr)
 
@@ -122,47 +149,54 @@ OPTIONS: Mapping[str, Option] = {option.path: option for option in _options()}
 
 def stated(document: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting that a mapping with tables in it says, by its path; whatever is none is refused."""
-    values: dict[str, Any] = {}
-    for name, value in document.items():
-        if name in SECTIONS:
-            for inner, one in _table(name, value).items():
-                path = f"{name}.{spelled(inner)}"
-                values[path] = _option(path, inner, _of_section(name)).checked(one)
+    return dict(_stated(None, document))
+
+
+def _stated(section: str | None, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    known = [one.name for one in fields(TABLES[section])]
+    for name, value in table.items():
+        path = spelled(name) if section is None else f"{section}.{spelled(name)}"
+        if name in known and path in TABLES:
+            yield from _stated(path, _table(path, value))
         else:
-            what = "section" if isinstance(value, Mapping) else "setting"
-            known = [*(one.name for one in OPTIONS.values() if one.section is None), *SECTIONS]
-            values[spelled(name)] = _option(spelled(name), name, known, what).checked(value)
-    return values
+            what = "section" if isinstance(value, Mapping) and section is None else "setting"
+            yield path, _option(path, name, known, what).checked(value)
 
 
 def built(values: Mapping[str, Any]) -> Settings:
     """The settings with these values, by their paths; refused by the path of what cannot be."""
-    top = {path: value for path, value in values.items() if path in OPTIONS and OPTIONS[path].section is None}
-    made = {name: _section(name, values) for name in SECTIONS}
-    return Settings(**top, **made)
+    made: Settings = _built(None, values)
+    return made
 
 
-def _section(name: str, values: Mapping[str, Any]) -> Any:
-    own = {OPTIONS[path].name: value for path, value in values.items() if OPTIONS[path].section == name}
+def _built(section: str | None, values: Mapping[str, Any]) -> Any:
+    inside = {one: _built(path, values) for path, one in _inside(section)}
+    own = {OPTIONS[path].name: value for path, value in values.items() if OPTIONS[path].section == section}
+    if section is None:
+        return Settings(**own, **inside)
     try:
-        return type(getattr(DEFAULTS, name))(**own)
+        return type(TABLES[section])(**own, **inside)
     except FieldError as error:
-        raise FieldError(error.problem, field=f"{name}.{error.field}") from error
+        raise FieldError(error.problem, field=f"{section}.{error.field}") from error
     except ValueError as error:
-        raise FieldError(str(error), field=name) from error
+        raise FieldError(str(error), field=section) from error
 
 
-def _table(name: str, value: object) -> Mapping[str, Any]:
-    whole = type(getattr(DEFAULTS, name))
+def _inside(section: str | None) -> list[tuple[str, str]]:
+    """The tables that are right inside a section, each by its path and by its name."""
+    start = "" if section is None else f"{section}."
+    below = [path for path in TABLES if path is not None and path.startswith(start)]
+    return [(path, name) for path in below if "." not in (name := path.removeprefix(start))]
+
+
+def _table(path: str, value: object) -> Mapping[str, Any]:
+    whole = type(TABLES[path])
     if isinstance(value, whole):  # as `Settings` has it
         return {one.name: getattr(value, one.name) for one in fields(whole)}
     if not isinstance(value, Mapping):
-        raise FieldError(f"{show(value)} is no table; say {_of_section(name)[0]} = … under [{name}]", field=name)
+        name = next(one.name for one in OPTIONS.values() if one.section == path)
+        raise FieldError(f"{show(value)} is no table; say {name} = … under [{path}]", field=path)
     return value
-
-
-def _of_section(name: str) -> list[str]:
-    return [one.name for one in OPTIONS.values() if one.section == name]
 
 
 def _option(path: str, name: object, known: Collection[str], what: str = "setting") -> Option:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,7 @@ class Configuration:
 
     def value(self, path: str) -> Any:
         """What the setting of that path is."""
-        option = OPTIONS[path]
-        return getattr(self.settings if option.section is None else getattr(self.settings, option.section), option.name)
+        return attrgetter(path)(self.settings)
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from recollect.config.zones import a_zone
 from recollect.errors import FieldError, remedy, show
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
+from recollect.lifecycle.schedule import SchedulerPolicy
+from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
 from recollect.model.extraction import MOST_EXTRACTED
 
@@ -139,6 +141,8 @@ class Settings:
     extraction: ExtractionSettings = ExtractionSettings()
     lifecycle: LifecyclePolicy = LifecyclePolicy()
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
+    topics: TopicsPolicy = TopicsPolicy()
+    scheduler: SchedulerPolicy = SchedulerPolicy()
 
     def __post_init__(self) -> None:
         _a_name("embedder", self.embedder)

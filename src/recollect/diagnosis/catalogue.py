@@ -113,6 +113,7 @@ class Kept:
     """A store: its tables, the sequences that are closed to the role, and its schema and models if they can be seen.
 
     `moving` while another store is on its way here, so that it is not whole yet. `indexes` are those of the nearest.
+    `unswept` counts erasures of which something is left in the files of the server.
     """
 
     tables: tuple[Table, ...]
@@ -123,6 +124,7 @@ class Kept:
     begun: tuple[Encoder, ...] = ()
     dismissed: int = 0
     indexes: tuple[Indexed, ...] = ()
+    unswept: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +181,13 @@ def _kept(db: "psycopg.Connection[Any]") -> Kept | None:
         begun=tuple(Encoder(name, size) for name, size, present, left in models if not present and not left),
         dismissed=sum(1 for *_, left in models if left),
         indexes=_indexes(db),
+        unswept=_unswept(db),
     )
+
+
+def _unswept(db: "psycopg.Connection[Any]") -> int:
+    (there,) = _the(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # a former schema has none
+    return int(_the(db, "SELECT count(*) FROM recollect.unswept")[0]) if there else 0
 
 
 def _indexes(db: "psycopg.Connection[Any]") -> tuple[Indexed, ...]:

@@ -70,6 +70,8 @@ def of_catalogue(seen: Catalogue, settings: Settings) -> Iterator[Check]:
     yield from unfinished(kept.begun, kept.dismissed)
     if kept.indexes:
         yield indexes(kept.indexes)
+    if kept.unswept:
+        yield unswept(kept)
 
 
 def version(server: Server) -> Check:
@@ -180,6 +182,12 @@ def indexes(found: Sequence[Indexed]) -> Check:
         remedy = "wait for a build that goes on, else run `recollect admin index --drop` as the owner of the tables"
         return warning("indexes", f"{_few(useless)}, of {len(found)}, cannot be used: {why}", remedy)
     return ok("indexes", f"of {_few([str(one.scope) for one in found])}")
+
+
+def unswept(kept: Kept) -> Check:
+    """Tells of erasures of which something is left in the files of the server."""
+    told = f"{counted(kept.unswept, 'erasure')} of which PostgreSQL still has bytes in its files"
+    return warning("erased", told, f"run `recollect admin sweep` as {_owner(kept)}, when others can wait")
 
 
 def _to_be_made(seen: Catalogue) -> Check:

@@ -15,6 +15,7 @@ from recollect.errors import FieldError, InvalidInput, remedy, show
 from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
 from recollect.model.encoder import Encoder
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import PLAIN, Level, a_level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, named
@@ -32,6 +33,9 @@ FORMAT, NUMBER = "recollect-export", 1
 _CHOICES: Mapping[str, Any] = {"kind": Kind, "status": Status, "provenance": Provenance}
 _FURTHER: Mapping[str, Any] = {"trust": Trust, "level": Level}
 """The choices that are not made of every version."""
+
+_SEVERAL: Mapping[str, Any] = {"left": Index, "stands_for": Level}
+"""The choices of which a version may make several."""
 
 _APART = {"id", "scope", "title", "text"}
 _STATE = [one.name for one in fields(Memory) if one.name not in _APART]
@@ -237,7 +241,11 @@ def _read_memory(value: Mapping[str, Any], dimensions: int) -> Saved:
         if commits != sorted(commits):
             raise FieldError("follow each other in the order of their commits", field=name)
     keys = tuple(_read_key(one, id, scope) for one in _list("keys", value["keys"]))
-    return Saved(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
+    saved = Saved(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
+    if saved.lacking:
+        remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
+        raise FieldError(f"a text has none; {remedy}", field="vector")
+    return saved
 
 
 def _read_use(value: Any) -> SavedUse:
@@ -304,10 +312,8 @@ def _content(content: Content) -> dict[str, Any]:
 
 def _read_content(value: Any, dimensions: int) -> Content:
     given = _fields(value, _names(Content))
-    if given["vector"] is None:
-        remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
-        raise FieldError(f"a text has none; {remedy}", field="vector")
-    return Content(given["title"], given["text"], _read_vector(given["vector"], dimensions))
+    vector = None if given["vector"] is None else _read_vector(given["vector"], dimensions)
+    return Content(given["title"], given["text"], vector)
 
 
 def _read_vector(text: str, dimensions: int) -> bytes:
@@ -355,6 +361,8 @@ def _read_version(
         given[name] = tuple(_list(name, given[name]))
     for name, choices in (*_CHOICES.items(), *((name, one) for name, one in _FURTHER.items() if name in given)):
         given[name] = named(name, given[name], choices)
+    for name in _SEVERAL.keys() & given.keys():
+        given[name] = tuple(named(name, one, _SEVERAL[name]) for one in _list(name, given[name]))
     content = contents[place]
     memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
     if memory.title != content.title:

@@ -230,6 +230,7 @@ def next_version(
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
+        left=former.left if text == former.text and said.get("title", former.title) == former.title else (),
         **said,
     )
 

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 from recollect.admission.policy import Policy
 from recollect.engine.merge import Wording, merged
+from recollect.engine.plain import plain
 from recollect.engine.succession import is_a_truth, overlapping
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
 from recollect.lifecycle.consolidation import Consolidation, Group, consolidation, heightened
-from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.plan import Act, Job, Plan, Step
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.plan import Act, Job, Plan, Step, Wish
 from recollect.model.scope import Scope
 from recollect.model.wording import counted, shortened
 from recollect.ports import Store, Writing
@@ -38,7 +39,7 @@ class _Look:
     compared: int = 0
 
 
-def planned(world: World, scope: Scope) -> Plan:
+def planned(world: World, scope: Scope, _: Wish) -> Plan:
     """What consolidating would do to the scope's own plain memories that hold now; nothing is written."""
     now, rules = world.now(), world.consolidation
     look = _looked(world, scope, now)
@@ -63,7 +64,12 @@ def planned(world: World, scope: Scope) -> Plan:
     )
 
 
-def done(world: World, writing: Writing, plan: Plan, present: Mapping[MemoryId, Memory]) -> list[Memory]:
+def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]:
+    """How the plan is done; there is nothing to make ready."""
+    return lambda writing, present: _done(world, writing, plan, present)
+
+
+def _done(world: World, writing: Writing, plan: Plan, present: Mapping[MemoryId, Memory]) -> list[Memory]:
     """Do what the plan says to memories that are still what they were; what it is to make must come out as planned.
 
     Those that are spoken for go first: the one that is made may say the same, and no two may. Nobody sees that, for all
@@ -97,27 +103,18 @@ def _looked(world: World, scope: Scope, now: datetime) -> _Look:
     import numpy as np
 
     from recollect.lifecycle.nearness import near_pairs
-    from recollect.model.probe import Probe
-    from recollect.model.table import KINDS
 
-    probe = Probe(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=world.encoder)
-    found = world.store.gather(probe)
-    table, whose = found.table, found.table.labels["scope"]
-    own = np.flatnonzero(whose.codes == whose.names.index(str(scope))) if str(scope) in whose.names else found.rows[:0]
-    rows = np.intersect1d(found.rows, own)
-    active, vectors = len(rows), table.vectors
-    if active <= world.consolidation.more_than or vectors is None or not vectors[rows[:1]].size:
-        return _Look(active)
+    here = plain(world, scope, now)
+    vectors = here.vectors
+    if here.active <= world.consolidation.more_than or not vectors.size:
+        return _Look(here.active)
 
-    if table.kinds is not None:
-        rows = rows[table.kinds[rows] != KINDS.index(Kind.EVENT)]  # what only happened may well happen twice
-    rows = np.array(sorted(rows.tolist(), key=lambda row: table.ids[row]), dtype=np.intp)
-    pairs = near_pairs(vectors[rows].astype(np.float32), world.consolidation.threshold)
+    pairs = near_pairs(vectors, world.consolidation.threshold)
     places = np.union1d(pairs.first, pairs.second)
-    memories = found.memories(rows[places].tolist())
+    memories = here.found.memories(here.rows[places].tolist())
     there = np.array([one is not None for one in memories], dtype=np.bool_)  # what was erased since is near nothing
     near = pairs.among(places[there])
-    return _Look(active, [one for one in memories if one is not None], near, pairs.compared)
+    return _Look(here.active, [one for one in memories if one is not None], near, pairs.compared)
 
 
 def _made_of_others(store: Store, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:

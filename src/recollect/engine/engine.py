@@ -8,12 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, transfer
+from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, topics, transfer
 from recollect.engine import plan as planning
 from recollect.engine.background import Background, Pending
 from recollect.engine.curate import Curator
 from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
+from recollect.engine.harvest import Harvest, extract_events
 from recollect.engine.observe import Origin, observe
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
@@ -31,11 +32,12 @@ from recollect.model.erasure import Erasure
 from recollect.model.graph import Entity, Neighbours
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status, named
-from recollect.model.plan import Job, Plan, Run
+from recollect.model.plan import Job, Plan, Run, Wish
 from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope, a_scope
 from recollect.model.stats import Stats
 from recollect.model.timeline import Expansion, Outlook
+from recollect.model.topic import Refreshed, Topic
 from recollect.model.trust import Provenance
 from recollect.model.usage import Usage
 from recollect.model.verdict import Receipt
@@ -199,6 +201,12 @@ class Engine:
         world, said, whose = self._open, read_turns(turns), a_scope(scope)
         by = None if provenance is None else named("provenance", provenance, Provenance)
         return self._background.soon(lambda: extract.extract(world, said, whose, most=most, provenance=by))
+
+    def extract_events(self, *, scope: str | Scope, progress: Progress | None = None) -> Harvest:
+        """Remember what is worth it in the scope's events that came since the last time; each memory names its event in
+        `derived_from`. The same again changes nothing, and what fails is left to the next time.
+        """
+        return extract_events(self._open, a_scope(scope), _told(progress))
 
     def search(
         self,
@@ -408,6 +416,20 @@ class Engine:
         """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
         return graph.neighbours(self._open, a_scope(scope), name_or_id, limit)
 
+    def refresh_topics(self, *, scope: str | Scope) -> Refreshed:
+        """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
+        return topics.refresh_topics(self._open, a_scope(scope))
+
+    def topics(self, *, scope: str | Scope, pruned: bool = False, limit: int = 100) -> list[Topic]:
+        """What the memories of the scope are about, as it was last refreshed, the most important first; those that were
+        not mentioned for long only if asked.
+        """
+        return topics.topics(self._open, a_scope(scope), pruned=limits.a_flag("pruned", pruned), limit=limit)
+
+    def topic(self, id: str, *, scope: str | Scope) -> Topic:
+        """The topic of that id, also if it is pruned."""
+        return topics.topic(self._open, a_scope(scope), id)
+
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
         world, whose = self._open, None if scope is None else a_scope(scope)
@@ -415,9 +437,38 @@ class Engine:
         world.store.flush()
         return world.store.stats(whose, below=below)
 
-    def plan(self, job: Job | str, *, scope: str | Scope) -> Plan:
-        """What a job would do to the scope's own memories, each with its reason; nothing is written."""
-        return planning.plan(self._open, named("job", job, Job), a_scope(scope))
+    def plan(
+        self,
+        job: Job | str,
+        *,
+        scope: str | Scope,
+        level: Level | str | None = None,
+        age_days: int | None = None,
+        min_level: Level | str | None = None,
+        max_age_days: int | None = None,
+    ) -> Plan:
+        """What a job would do to the scope's own memories, each with its reason; nothing is written.
+
+        `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes `min_level` and `max_age_days`; these go
+        before the settings.
+        """
+        wish = _wish(level, age_days, min_level, max_age_days)
+        return planning.plan(self._open, named("job", job, Job), a_scope(scope), wish)
+
+    def run(
+        self,
+        job: Job | str,
+        *,
+        scope: str | Scope,
+        level: Level | str | None = None,
+        age_days: int | None = None,
+        min_level: Level | str | None = None,
+        max_age_days: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Run]:
+        """Plan a job and do it, in parts that leave others room to write; each can be undone. `plan` says the rest."""
+        wish = _wish(level, age_days, min_level, max_age_days)
+        return planning.run(self._open, named("job", job, Job), a_scope(scope), wish, _told(progress))
 
     def apply(self, plan: Plan) -> Run:
         """Do exactly what the plan says, at once; refused, so that nothing is written, if any memory that it names has
@@ -514,6 +565,17 @@ def _budget(tokens: int | Budget) -> Budget:
 
 def _told(progress: Progress | None) -> Progress:
     return _silence if progress is None else limits.a_callable("progress", progress)
+
+
+def _wish(
+    level: Level | str | None, age_days: int | None, min_level: Level | str | None, max_age_days: int | None
+) -> Wish:
+    return Wish(
+        level=None if level is None else named("level", level, Level),
+        age_days=age_days,
+        min_level=None if min_level is None else named("min_level", min_level, Level),
+        max_age_days=max_age_days,
+    )
 
 
 def _ids(field: str, given: Iterable[str]) -> tuple[str, ...]:

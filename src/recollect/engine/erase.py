@@ -8,7 +8,7 @@ from recollect.engine.world import World
 from recollect.errors import NotFound, show
 from recollect.evidence import analysis
 from recollect.model import limits
-from recollect.model.erasure import OUT_OF_REACH, Erased, Erasure, Lineage, Search
+from recollect.model.erasure import Erased, Erasure, Lineage, Search
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.ports import Forgetful, Writing
@@ -90,6 +90,11 @@ def _erasure(world: World, scope: Scope, change: Callable[[Writing], Erased]) ->
         scope=scope,
         ids=erased.ids,
         versions=erased.versions,
+        vectors=erased.vectors,
+        uses=erased.uses,
+        votes=erased.votes,
+        keys=erased.keys,
+        checkpoints=erased.checkpoints,
         contexts=erased.contexts,
         search=Search(),
         pieces=erased.pieces,
@@ -102,7 +107,7 @@ def _proved(world: World, erasure: Erasure) -> Erasure:
     analysis.forget()
     if isinstance(world.embedder, Forgetful):
         world.embedder.forget()
-    search = world.store.scrub(erasure.pieces)
+    search = world.store.scrub(erasure.scope, erasure.pieces)
     copies = [f"{copy}, which somebody was making beside the store: a backup or an export" for copy in search.copies]
-    proved = replace(erasure, search=search, out_of_reach=(*OUT_OF_REACH, *copies))
+    proved = replace(erasure, search=search, out_of_reach=(*search.out_of_reach, *copies))
     return replace(proved, pieces=frozenset[bytes]()) if proved.proven else proved

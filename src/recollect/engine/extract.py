@@ -9,7 +9,7 @@ from typing import Any, cast
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import Screened, clean, screen
 from recollect.engine.heard import heard_before
-from recollect.engine.remember import remember_all
+from recollect.engine.remember import First, nothing_first, remember_all
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.extraction.carried import carried
@@ -17,7 +17,7 @@ from recollect.model import limits
 from recollect.model.conversation import PROVENANCE, Role, Said
 from recollect.model.draft import Draft
 from recollect.model.extraction import MOST_EXTRACTED, Extract, Extraction, Rejected
-from recollect.model.memory import MemoryId, named
+from recollect.model.memory import Memory, MemoryId, named
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust, least
 from recollect.model.verdict import Receipt, Refused
@@ -55,7 +55,13 @@ def read_turns(turns: Iterable[Said | str | Mapping[str, Any]], field: str = "tu
 
 
 def extract(
-    world: World, turns: Sequence[Said], scope: Scope, *, most: int | None = None, provenance: Provenance | None = None
+    world: World,
+    turns: Sequence[Said],
+    scope: Scope,
+    *,
+    most: int | None = None,
+    provenance: Provenance | None = None,
+    first: First = nothing_first,
 ) -> Extracted:
     """Understand what is worth remembering in a conversation, and remember it.
 
@@ -78,20 +84,21 @@ def extract(
 
     def drafted(one: Extract) -> Draft:
         lineage = _lineage(one, origins, provenance, verbatim=world.extractor.verbatim)
-        return _once(_draft(one, heard[one.turn], scope, lineage))
+        return _once(_draft(one, origins[one.turn], scope, lineage))
 
-    receipts = _remembered(world, [drafted(one) for one in extraction.extracts])
+    receipts = _remembered(world, [drafted(one) for one in extraction.extracts], first)
     for place, one in enumerate(extraction.extracts):
         again = _said_again(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
         if again is not None:
-            (receipts[place],) = _remembered(world, [drafted(again)])
+            (receipts[place],) = _remembered(world, [drafted(again)], first)
     return Extracted(tuple(receipts), extraction, dict(redacted))
 
 
-def _remembered(world: World, drafts: Sequence[Draft]) -> list[Receipt]:
+def _remembered(world: World, drafts: Sequence[Draft], first: First) -> list[Receipt]:
     """What became of each; what was heard before is answered, and all the others are remembered, or none."""
     answers = heard_before(world, drafts)
-    new = iter(remember_all(world, [one for one, answer in zip(drafts, answers, strict=True) if answer is None]))
+    asked = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
+    new = iter(remember_all(world, asked, first) if asked else [])
     return [next(new) if answer is None else answer for answer in answers]
 
 
@@ -138,10 +145,11 @@ def _screened(turn: Said, policy: SecretsPolicy) -> Screened[Said]:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """A turn, and how far it is trusted by who said it and by the memory that keeps it."""
+    """A turn, how far it is trusted by who said it and by the memory that keeps it, and from where that came."""
 
     turn: Said
     trust: Trust
+    source: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +163,14 @@ class _Lineage:
 
 def _origins(world: World, turns: Sequence[Said], scope: Scope) -> list[_Origin]:
     ids = [turn.id for turn in turns if turn.id is not None]
-    kept = {one.id: one.trust for one in world.store.get(scope, ids)} if ids else {}
-    by = [TRUST[PROVENANCE[turn.role]] for turn in turns]
-    return [
-        _Origin(turn, said if turn.id is None else least([said, kept.get(turn.id, Trust.EXTERNAL)]))
-        for turn, said in zip(turns, by, strict=True)
-    ]
+    kept = {one.id: one for one in world.store.get(scope, ids)} if ids else {}
+    return [_origin(turn, None if turn.id is None else kept.get(turn.id)) for turn in turns]
+
+
+def _origin(turn: Said, kept: Memory | None) -> _Origin:
+    said, source = TRUST[PROVENANCE[turn.role]], None if kept is None else kept.source
+    trust = said if turn.id is None else least([said, Trust.EXTERNAL if kept is None else kept.trust])
+    return _Origin(turn, trust, source or turn.session)
 
 
 def _lineage(extract: Extract, origins: Sequence[_Origin], given: Provenance | None, *, verbatim: bool) -> _Lineage:
@@ -179,8 +189,9 @@ def _lineage(extract: Extract, origins: Sequence[_Origin], given: Provenance | N
     return _Lineage(min(by, key=lambda one: TRUST[one].level), tuple(ids), verbatim or not doubted)
 
 
-def _draft(extract: Extract, turn: Said, scope: Scope, lineage: _Lineage) -> Draft:
+def _draft(extract: Extract, origin: _Origin, scope: Scope, lineage: _Lineage) -> Draft:
     """What is proposed to be remembered."""
+    turn = origin.turn
     return Draft(
         text=extract.text,
         scope=scope,
@@ -192,7 +203,7 @@ def _draft(extract: Extract, turn: Said, scope: Scope, lineage: _Lineage) -> Dra
         speaker=turn.speaker,
         at=turn.at,
         provenance=lineage.provenance,
-        source=turn.session,
+        source=origin.source,
         evidence=(extract.quote,),
         derived_from=lineage.derived_from,
     )

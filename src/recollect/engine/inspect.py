@@ -48,7 +48,7 @@ def _known(world: World, request: Request, memory: Memory) -> list[Memory]:
 
 
 def _unwanted(memory: Memory, request: Request) -> Barrier | None:
-    if memory.level not in request.levels:
+    if not memory.answers(request.levels):
         return Barrier.LEVEL
     return None if memory.kind in request.kinds else Barrier.KIND
 

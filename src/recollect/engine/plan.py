@@ -1,29 +1,50 @@
 """Plan: a job says what it would do, and later does exactly that, or nothing."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from recollect.engine import consolidate
+from recollect.engine import age, consolidate
 from recollect.engine.undo import undo as undone
 from recollect.engine.world import World
-from recollect.errors import Conflict, FieldError, show
+from recollect.errors import Conflict, FieldError, StoreBusy, show
 from recollect.model.curation import Undone
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.plan import Job, Plan, Run, Step
+from recollect.model.plan import Job, Plan, Run, Step, Wish
 from recollect.model.scope import Scope
-from recollect.ports import Writing
+from recollect.ports import Progress, Writing
 
-PLANNED: Mapping[Job, Callable[[World, Scope], Plan]] = {Job.CONSOLIDATE: consolidate.planned}
-"""What each job would do to a scope."""
-
-DONE: Mapping[Job, Callable[[World, Writing, Plan, Mapping[MemoryId, Memory]], list[Memory]]] = {
-    Job.CONSOLIDATE: consolidate.done
+PLANNED: Mapping[Job, Callable[[World, Scope, Wish], Plan]] = {
+    Job.CONSOLIDATE: consolidate.planned,
+    Job.PRUNE_VECTORS: age.planned_prune,
+    Job.REBUILD_INDEX: age.planned_rebuild,
 }
-"""How what each job planned is done to memories that are what they were; all of it, in one transaction."""
+"""What each job would do to a scope, if somebody wishes for it."""
+
+Doing = Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]
+
+DOING: Mapping[Job, Callable[[World, Plan], Doing]] = {
+    Job.CONSOLIDATE: consolidate.doing,
+    Job.PRUNE_VECTORS: age.doing,
+    Job.REBUILD_INDEX: age.doing,
+}
+"""How what each job planned is done to memories that are what they were: what can be made ready is, and then all of it
+is one transaction.
+"""
 
 
-def plan(world: World, job: Job, scope: Scope) -> Plan:
+SEVERABLE = (Job.PRUNE_VECTORS, Job.REBUILD_INDEX)
+"""The jobs whose steps may be done one after the other: those that stand in for others come before them."""
+
+PART = 500
+"""How many steps are done in one transaction where others may write in between."""
+
+ATTEMPTS = 3
+"""How often a job is planned anew because others changed what it is about."""
+
+
+def plan(world: World, job: Job, scope: Scope, wish: Wish) -> Plan:
     """What the job would do to the scope's own memories; nothing is written."""
-    return PLANNED[job](world, scope)
+    return PLANNED[job](world, scope, wish.of(job))
 
 
 def apply(world: World, plan: Plan) -> Run:
@@ -35,14 +56,44 @@ def apply(world: World, plan: Plan) -> Run:
     if not plan.changes:
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=(), run=None)
 
+    do = DOING[plan.job](world, plan)
+
     def change(writing: Writing) -> Run:
         found = [_as_planned(writing, plan.scope, step) for step in plan.steps]
         present = {one.id: one for one in found if one is not None}
-        written = DONE[plan.job](world, writing, plan, present)
+        written = do(writing, present)
         memories = tuple(sorted(written, key=lambda one: one.id))
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=memories, run=writing.commit)
 
     return world.store.write(change)
+
+
+def run(world: World, job: Job, scope: Scope, wish: Wish, progress: Progress) -> list[Run]:
+    """Plan a job and do it, in parts that leave others room to write; what they changed meanwhile is planned anew."""
+    runs, done = list[Run](), 0
+    for _ in range(ATTEMPTS):
+        whole, disturbed = plan(world, job, scope, wish), False
+        total = done + len(whole.steps)
+        for part in _parts(whole):
+            try:
+                found = apply(world, part)
+            except Conflict:
+                disturbed = True
+                continue
+            runs += [found] if found.run is not None else []
+            done += len(part.steps)
+            progress(done, total)
+        if not disturbed:
+            return runs
+    raise StoreBusy(f"memories of {scope} are being changed; {job.value} them when that is done")
+
+
+def _parts(plan: Plan) -> list[Plan]:
+    """The plan, or several that come to the same one after the other, where its steps do not need each other."""
+    if plan.job not in SEVERABLE or len(plan.steps) <= PART:
+        return [plan]
+    starts = range(0, len(plan.steps), PART)
+    return [replace(plan, steps=plan.steps[start : start + PART]) for start in starts]
 
 
 def undo(world: World, run: Run | int, scope: Scope | None) -> Undone:

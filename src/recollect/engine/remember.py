@@ -1,6 +1,6 @@
 """Remember: drafts become memories, revisions, or echoes of what is known already."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from recollect.admission.importance import importance_of
@@ -26,14 +26,22 @@ class _Lacking(Exception):
     """Something was embedded without the title that it is searched with, so nothing is to be written."""
 
 
-def remember_all(world: World, drafts: Sequence[Draft]) -> list[Receipt]:
+First = Callable[[Writing], object]
+"""What is done first in a transaction: if it raises anything, nothing is written."""
+
+
+def nothing_first(writing: Writing) -> None:
+    """There is nothing to look at first."""
+
+
+def remember_all(world: World, drafts: Sequence[Draft], first: First = nothing_first) -> list[Receipt]:
     """Remember all of the drafts, or none; what is said again under its key is answered without the embedder."""
     now = world.now()
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
     proposed = [None if isinstance(one, Refused) else _proposal(world, one, now) for one in screened]
     answers = [_answered(world, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
-    receipts = iter(_remember(world, new, now) if new else [])
+    receipts = iter(_remember(world, new, now, first) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
@@ -56,7 +64,7 @@ def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) 
     return Receipt(found[0].id, kept.verdict, found[0], screened.redacted) if kept is not None and found else None
 
 
-def _remember(world: World, proposals: Sequence[Proposal], now: datetime) -> list[Receipt]:
+def _remember(world: World, proposals: Sequence[Proposal], now: datetime, first: First) -> list[Receipt]:
     """Embed outside of the transaction; once more if a title that a topic hands down was another than it seemed."""
     _find_texts(world, proposals)
     _bring_vectors(world, proposals)
@@ -65,6 +73,7 @@ def _remember(world: World, proposals: Sequence[Proposal], now: datetime) -> lis
     threshold = world.policy.duplicates.above(world.encoder.name)
 
     def change(writing: Writing) -> list[Receipt]:
+        first(writing)
         writing.adopt(world.encoder)
         receipts = [settle(writing, proposal, world.policy, threshold, now) for proposal in proposals]
         if any(proposal.lacking is not None for proposal in proposals):

@@ -336,4 +336,5 @@ def _next_version(known: Memory, record: Memory) -> Memory:
         tags=known.tags,
         importance=known.importance,
         confidence=known.confidence,
+        stands_for=known.stands_for,
     )

@@ -16,7 +16,7 @@ from recollect.engine.succession import is_a_truth, placed
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, StoreError, show
 from recollect.model import limits
-from recollect.model.archive import Content, Imported, Inventory, Item, Saved, said
+from recollect.model.archive import Imported, Inventory, Item, Saved, said
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
@@ -79,7 +79,7 @@ def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
         bare = world.store.encoder() is None  # nothing is known yet
 
         def note(item: Item) -> None:
-            if isinstance(item, Saved) and any(one.vector is None for one in item.contents):
+            if isinstance(item, Saved) and item.lacking:
                 reworded.add(item.present.id)
             if not bare:
                 _note_known(world, item, known)
@@ -343,11 +343,7 @@ def _without_vectors(item: Item) -> Item:
 def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
     """The vectors that this world's model gives to contents without one, in their order, one behind the other."""
     texts = (
-        text
-        for item in items
-        if isinstance(item, Saved)
-        for text, content in zip(item.embedded_texts, item.contents, strict=True)
-        if content.vector is None
+        text for item in items if isinstance(item, Saved) for text in map(item.embedded_texts.__getitem__, item.lacking)
     )
     with tempfile.TemporaryFile() as file:
         while batch := list(islice(texts, BATCH)):
@@ -359,10 +355,12 @@ def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
 def _with_vectors(items: Iterable[Item], vectors: IO[bytes], encoder: Encoder) -> Iterator[Item]:
     """The items with these vectors where they have none."""
 
-    def vector(content: Content) -> Content:
-        lacking = content.vector is None
-        return replace(content, vector=vectors.read(4 * encoder.dimensions)) if lacking else content
+    def embedded(item: Saved) -> Saved:
+        contents = list(item.contents)
+        for place in item.lacking:
+            contents[place] = replace(contents[place], vector=vectors.read(4 * encoder.dimensions))
+        return replace(item, contents=tuple(contents))
 
     vectors.seek(0)
     for item in items:
-        yield replace(item, contents=tuple(map(vector, item.contents))) if isinstance(item, Saved) else item
+        yield embedded(item) if isinstance(item, Saved) else item

@@ -12,6 +12,7 @@ from recollect.engine.world import World
 from recollect.errors import Conflict, NotFound, show
 from recollect.model import limits
 from recollect.model.curation import Undone
+from recollect.model.index import Index
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance, Trust, least
@@ -34,6 +35,8 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
     """
     limits.a_count("run", run)
 
+    vectors = _anew(world, scope, run)
+
     def change(writing: Writing) -> Undone:
         states = [_former(writing, scope, id, run) for id in writing.written_by(scope, run)]
         if not states:
@@ -44,12 +47,30 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
         fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # those that are put away go first: they may say what one of the others is to say again
         states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
-        memories = [writing.put(one.memory, one.vector) for one in states]
+        memories = [writing.put(one.memory, vectors.get(one.memory.id, one.vector)) for one in states]
         memories += _fell_with(writing, scope, fallen, {one.id for one in memories}) if fallen else []
         in_order = tuple(sorted(memories, key=lambda one: one.id))
         return Undone(scope=scope, undone=run, memories=in_order, run=writing.commit)
 
     return world.store.write(change)
+
+
+def _anew(world: World, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
+    """Directions for the memories that come back into the index that has none of them any more: the same text has the
+    same one. They are made before anybody has to wait.
+    """
+
+    def look(writing: Writing) -> list[Memory]:
+        lacking = []
+        for id in writing.written_by(scope, run):
+            present, found = writing.get(scope, id), writing.before(scope, id, run)
+            if present is not None and found is not None and Index.VECTOR in present.left and found[1] is None:
+                lacking += [found[0]] if Index.VECTOR not in found[0].left else []
+        return lacking
+
+    found = world.store.write(look)
+    vectors = world.embed([one.embedded_text for one in found], "memory") if found else ()
+    return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

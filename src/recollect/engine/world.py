@@ -11,6 +11,7 @@ from recollect.extraction.extractor import PhraseExtractor
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
 from recollect.lifecycle.summary import ExtractiveSummariser
+from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.extraction import MOST_EXTRACTED
@@ -44,6 +45,7 @@ class World:
     lifecycle: LifecyclePolicy = LifecyclePolicy()
     zone: tzinfo = UTC
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
+    topics: TopicsPolicy = TopicsPolicy()
     summariser: Summariser = ExtractiveSummariser()
 
     @property

@@ -1,12 +1,15 @@
-"""Policy: how what happened is cut into stretches of time, as the user configures it."""
+"""Policy: how what happened is cut into stretches of time, and how long it can be found, as the user configures it."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, get_args
 
 from recollect.errors import FieldError, remedy, show
+from recollect.lifecycle.schedule import an_expression
 from recollect.lifecycle.segments import GAP, MOST_TOKENS
 from recollect.model import limits
+from recollect.model.level import Level
+from recollect.model.plan import AGEING_LEVELS, MOST_DAYS
 
 SummariserName = Literal["extractive", "llm"]
 
@@ -17,16 +20,91 @@ FEWEST_TOKENS, LARGEST_SEGMENT = 100, 100_000
 """Within how many tokens a segment may be told to end."""
 
 
+NEVER: Literal["never"] = "never"
+Days = int | Literal["never"]
+"""How many days something can be found, or that it never leaves."""
+
+Standing = Literal["day", "week", "month", "year"]
+"""The levels whose records can stand in for finer ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorPolicy:
+    """How many days the records of each level can be found by their direction, and when those are let go of that have
+    had their time. Months and years never leave.
+    """
+
+    event_retention_days: Days = NEVER
+    segment_retention_days: Days = 30
+    grip_retention_days: Days = 30
+    day_retention_days: Days = 365
+    week_retention_days: Days = 1825
+    prune_schedule: str = "0 3 * * *"
+
+    def __post_init__(self) -> None:
+        _check_retention(self)
+        an_expression("prune_schedule", self.prune_schedule)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bm25Policy:
+    """How many days the records of each level can be found by their words, when both indexes are brought to what all
+    this says, and how coarse a record must be to stand in for finer ones.
+    """
+
+    event_retention_days: Days = NEVER
+    segment_retention_days: Days = 30
+    grip_retention_days: Days = 30
+    day_retention_days: Days = 365
+    week_retention_days: Days = 1825
+    rebuild_schedule: str = "0 4 * * 0"
+    min_level_after_rollup: Standing = "day"
+
+    def __post_init__(self) -> None:
+        _check_retention(self)
+        an_expression("rebuild_schedule", self.rebuild_schedule)
+        if self.min_level_after_rollup not in get_args(Standing):
+            known = remedy(str(self.min_level_after_rollup), get_args(Standing))
+            raise FieldError(f"{show(self.min_level_after_rollup)} can stand in for nothing; {known}", field=MIN_LEVEL)
+
+
+MIN_LEVEL = "min_level_after_rollup"
+
+
+def retention_of(policy: VectorPolicy | Bm25Policy) -> dict[Level, timedelta | None]:
+    """How long the records of each level can be found; `None`: for ever."""
+    said = {level: getattr(policy, f"{level.value}_retention_days") for level in AGEING_LEVELS}
+    return {level: None if days == NEVER else timedelta(days=days) for level, days in said.items()}
+
+
+def _check_retention(policy: VectorPolicy | Bm25Policy) -> None:
+    for level in AGEING_LEVELS:
+        name = f"{level.value}_retention_days"
+        days = getattr(policy, name)
+        if days != NEVER and not 0 <= limits.a_count(name, days) <= MOST_DAYS:
+            problem = f"{show(days)} is more than {MOST_DAYS} days; what never leaves is {show(NEVER)}"
+            raise FieldError(problem, field=name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecyclePolicy:
-    """In which time zone a day begins, after how many minutes or tokens a segment ends, and who summarises."""
+    """In which time zone a day begins, after how many minutes or tokens a segment ends, who summarises, how long what
+    happened can be found, and whether any of it is done by itself.
+    """
 
+    enabled: bool = True
     time_zone: str = "UTC"
     segment_gap_minutes: float = GAP / timedelta(minutes=1)
     segment_tokens: int = MOST_TOKENS
     summariser: SummariserName = "extractive"
+    vector: VectorPolicy = VectorPolicy()
+    bm25: Bm25Policy = Bm25Policy()
 
     def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        for name, wanted in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
+            if not isinstance(getattr(self, name), wanted):
+                raise FieldError(f"{show(getattr(self, name))} is no {wanted.__name__}", field=name)
         limits.a_text("time_zone", self.time_zone)
         if not 0.0 < limits.a_number("segment_gap_minutes", self.segment_gap_minutes) <= LONGEST_GAP:
             problem = f"{show(self.segment_gap_minutes)} is no number of minutes up to a day"

@@ -89,7 +89,7 @@ class ExtractiveSummariser:
         texts = [point.text(weights) for point in chosen]
         phrases = themes.phrases([points[place].lines for place in _weightiest(carried)])
         return Summary(
-            title=_title(phrases, texts) or counted(len(ordered), "point" if taken else "event"),
+            title=titled(phrases, texts) or counted(len(ordered), "point" if taken else "event"),
             bullets=tuple(Bullet(text, point.passage.cites) for text, point in zip(texts, chosen, strict=True))
             or (Bullet(MORE, ordered[0].cites),),
             keywords=tuple(phrases[:MOST_KEYWORDS]),
@@ -227,7 +227,7 @@ def _weightiest(carried: Sequence[Mapping[str, float]]) -> list[int]:
     return sorted(heapq.nlargest(READ, range(len(weights)), key=lambda place: (weights[place], -place)))
 
 
-def _title(phrases: Sequence[str], texts: Sequence[str]) -> str:
+def titled(phrases: Sequence[str], texts: Sequence[str]) -> str:
     """A few phrases, or the beginning of what there is; nothing if that has no word."""
     title = ""
     for phrase in phrases[:TITLE_PHRASES]:

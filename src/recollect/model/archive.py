@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.model.encoder import Encoder
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.memory import Memory, embedded, searched
 from recollect.model.scope import Scope
@@ -76,6 +77,12 @@ class Saved:
         """What of each content gets a direction: it is said by who says it in its first version."""
         speakers = {place: memory.speaker for memory, place in reversed(self.versions)}
         return [embedded(one.title, one.text, speakers.get(place)) for place, one in enumerate(self.contents)]
+
+    @property
+    def lacking(self) -> list[int]:
+        """The places of the contents that lack a vector, and had not to let go of it to leave an index."""
+        gone = {place for memory, place in self.versions if Index.VECTOR in memory.left}
+        return [place for place, one in enumerate(self.contents) if one.vector is None and place not in gone]
 
     @property
     def present(self) -> Memory:

@@ -42,7 +42,8 @@ def as_it_was(versions: Sequence[Memory], at: datetime) -> Memory | None:
         return None
     until = then.valid_until or now.valid_until  # which may be before its beginning: then it never held
     status = then.status if _put_away(then, at) else now.status
-    return amended(then, status=status, pinned=now.pinned, indexed=now.indexed, valid_until=until)
+    standing = {"status": status, "pinned": now.pinned, "indexed": now.findable, "left": (), "stands_for": ()}
+    return amended(then, valid_until=until, **standing)
 
 
 def _put_away(version: Memory, at: datetime) -> bool:
@@ -60,11 +61,13 @@ def barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool =
     later was not known, though its memory was: `as_it_was` has what it said then. If the `past` is asked for too, what
     held before is as good as what holds.
     """
-    held = memory.status is Status.SUPERSEDED and (past or memory.valid_until is not None)
-    if memory.status is not Status.ACTIVE and not held:
+    if memory.status not in HELD:
         return Barrier.STATUS
-    if not memory.indexed:
+    if not memory.findable:
         return Barrier.UNINDEXED
+    held = past or memory.valid_until is not None
+    if memory.status is Status.SUPERSEDED and not held:
+        return Barrier.STATUS
     if not present and (memory.created_at > at or revised_since(memory, at)):
         return Barrier.NOT_YET_KNOWN
     if memory.valid_from is not None and memory.valid_from > at:

@@ -14,6 +14,15 @@ OUT_OF_REACH = (
 )
 """What no erasure of ours can touch; a receipt names it, so that somebody can see to it."""
 
+ON_A_SERVER = (
+    "backups and exports of this store, and copies that others made of the files of the server",
+    "the write-ahead log of the server and its archive, and replicas with theirs",
+    "what the server tells of statements: its log, pg_stat_statements and pg_stat_activity",
+    "the memory of the server, and of other processes that have the store open, until they close it",
+    "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
+)
+"""The same where the store is in a database of PostgreSQL."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -30,6 +39,11 @@ class Erased:
 
     ids: tuple[MemoryId, ...] = ()
     versions: int = 0
+    vectors: int = 0
+    uses: int = 0
+    votes: int = 0
+    keys: int = 0
+    checkpoints: int = 0
     contexts: int = 0
     pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
 
@@ -38,6 +52,8 @@ class Erased:
 class Search:
     """Where erased bytes were looked for, and what was found.
 
+    `rewritten` names the tables of a database whose files were written anew without what was erased: of what is
+    compressed in them, that is the proof. `unsearched` says who can read the files of these, if it is not who erased.
     `remains` names places where something is left. `elsewhere` counts places where what stays has the same bytes, by
     where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do
     before somebody looks again. `copies` names unfinished backups and exports that others were making
@@ -49,15 +65,25 @@ class Search:
     elsewhere: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     unfinished: str | None = None
     copies: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    unsearched: str | None = None
+    out_of_reach: tuple[str, ...] = OUT_OF_REACH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The receipt of an erasure: which memories, how many versions and contexts, and what the search found."""
+    """The receipt of an erasure: which memories, how many versions and whatever else went with them, and what the
+    search found. The words of each version are gone from the index of texts as well.
+    """
 
     scope: Scope
     ids: tuple[MemoryId, ...]
     versions: int
+    vectors: int = 0
+    uses: int = 0
+    votes: int = 0
+    keys: int = 0
+    checkpoints: int = 0
     contexts: int
     search: Search
     pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
@@ -78,7 +104,7 @@ class Erasure:
 
     @property
     def proven(self) -> bool:
-        """Whether every file was searched and nothing was left."""
+        """Whether nothing can be left: every file was searched, or in a database written anew without it."""
         return not self.search.remains and self.search.unfinished is None
 
     @property

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from typing import Any, NewType, TypeVar, cast
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.model import limits
 from recollect.model.composed import composed
+from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
@@ -76,6 +77,8 @@ class Memory:
     `subject` is what it is about, where only one thing can be true of that at a time. `trust` is that of its provenance
     if nothing else is said. One that is not `indexed` is kept, and never recalled. `remark` says why it stands as it
     does, where somebody said so. `level` is how coarse it is as a record of what happened; a plain memory has none.
+    `left` are the indexes that a record has left because it was old, and `stands_for` the levels of which it tells what
+    has left: asked for one of them, it is found in their place.
 
     `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was.
     `recorded_at` and `commit` are the store's alone: when it took in this version, and in which commit.
@@ -111,6 +114,8 @@ class Memory:
     revisions: int = 1
     status: Status = Status.ACTIVE
     indexed: bool = True
+    left: tuple[Index, ...] = ()
+    stands_for: tuple[Level, ...] = ()
     superseded_by: MemoryId | None = None
     remark: str | None = None
     recorded_at: datetime | None = None
@@ -126,6 +131,9 @@ class Memory:
             limits.a_flag(name, getattr(self, name))
         if self.level is not None:
             a_choice("level", self.level, Level)
+        for name, choices in (("left", Index), ("stands_for", Level)):
+            if getattr(self, name):
+                object.__setattr__(self, name, self._of_a_record(name, choices))
         for name, check in _CHECKS.items():
             value = getattr(self, name)
             if value is not None:
@@ -142,6 +150,13 @@ class Memory:
         if self.trust is not Trust.VOUCHED and TRUST[self.provenance].less_than(self.trust):
             came = f"what came through {self.provenance.value} is not trusted so far unless an operator vouches for it"
             raise FieldError(f"{self.trust.value}, but {came}", field="trust")
+
+    def _of_a_record(self, name: str, choices: type[Choice]) -> tuple[Choice, ...]:
+        """Values that only a record of what happened has, each once and in the order of the choices."""
+        given = {a_choice(name, one, choices) for one in _several(name, getattr(self, name))}
+        if self.level is None:
+            raise FieldError("is of records of what happened, and this memory has no level", field=name)
+        return tuple(one for one in choices if one in given)
 
     @classmethod
     def stored(cls, **values: Any) -> "Memory":
@@ -160,8 +175,17 @@ class Memory:
     def marks(self) -> tuple[str, ...]:
         """What sets it apart: where it stands, if it is not active; that it is unindexed, pinned or shared."""
         status = () if self.status is Status.ACTIVE else (self.status.value,)
-        unindexed = () if self.indexed else ("unindexed",)
+        unindexed = () if self.findable else ("unindexed",)
         return (*status, *unindexed, *(name for name in ("pinned", "shared") if getattr(self, name)))
+
+    @property
+    def findable(self) -> bool:
+        """Whether any index has it."""
+        return self.indexed and len(self.left) < len(Index)
+
+    def answers(self, levels: Collection[Level | None]) -> bool:
+        """Whether it is of one of these levels, or tells what has left the indexes of one."""
+        return self.level in levels or any(one in levels for one in self.stands_for)
 
     @property
     def hash(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from recollect.errors import FieldError, show
 from recollect.model import limits
+from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory, MemoryId, a_choice, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.wording import counted, printable
@@ -23,14 +24,70 @@ class Job(StrEnum):
     """The jobs that make a plan first."""
 
     CONSOLIDATE = "consolidate"
+    PRUNE_VECTORS = "prune-vectors"
+    REBUILD_INDEX = "rebuild-index"
 
 
 class Act(StrEnum):
-    """What is to become of a memory: it is made, put away behind its successor, or left as it is."""
+    """What is to become of a memory: it is made, put away behind its successor, taken out of an index or back into one,
+    found in place of what has left an index or no longer, or left as it is.
+    """
 
     CREATE = "create"
     CONSOLIDATE = "consolidate"
+    PRUNE = "prune"
+    RETURN = "return"
+    STAND_IN = "stand-in"
     LEAVE = "leave"
+
+
+AGEING = (Act.PRUNE, Act.RETURN, Act.STAND_IN)
+"""What happens to a record in the indexes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody wants otherwise than the settings say: that only records of one `level` leave, those of which are
+    older than `age_days`; or that such as are finer than `min_level` leave once they are older than `max_age_days`.
+    """
+
+    level: Level | None = None
+    age_days: int | None = None
+    min_level: Level | None = None
+    max_age_days: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, levels in (("level", AGEING_LEVELS), ("min_level", NODES)):
+            level = getattr(self, name)
+            if level is not None and a_choice(name, level, Level) not in levels:
+                known = ", ".join(one.value for one in levels)
+                raise FieldError(f"{show(level.value)} is not one of {known}", field=name)
+        for name in ("age_days", "max_age_days"):
+            days = getattr(self, name)
+            if days is not None and limits.a_count(name, days) > MOST_DAYS:
+                raise FieldError(f"{days} days are more than {MOST_DAYS}", field=name)
+        if self.age_days is not None and self.level is None:
+            raise FieldError("is an age for one level; say which, with level", field="age_days")
+
+    def of(self, job: Job) -> "Wish":
+        """The wish; refused if it is for another job."""
+        for one in fields(self):
+            if getattr(self, one.name) is not None and one.name not in WISHES.get(job, ()):
+                raise FieldError(f"is nothing that {job.value} goes by", field=one.name)
+        return self
+
+
+MOST_DAYS = 36_500
+"""How many days may be said; what is to stay longer never leaves."""
+
+AGEING_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK)
+"""The levels whose records may leave an index."""
+
+WISHES: Mapping[Job, tuple[str, ...]] = {
+    Job.PRUNE_VECTORS: ("level", "age_days"),
+    Job.REBUILD_INDEX: ("min_level", "max_age_days"),
+}
+"""What each job goes by beside the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +96,8 @@ class Step:
 
     `commit` is that of the version that was looked at; one that is to be made has none. `by` is the other memory that
     it concerns: the one that is to take its place, the one whose words it gets, or the one that speaks against it.
-    `text` is how its text begins, to be read by people. `state` tells a memory that is to be made from any other.
+    `text` is how its text begins, to be read by people. `state` tells a memory that is to be made from any other; of
+    one that leaves an index or comes back, it is how that is found then.
     """
 
     memory: MemoryId
@@ -62,9 +120,10 @@ class Step:
         if self.state is not None:
             limits.a_text("state", self.state)
         made = self.act is Act.CREATE
-        if made is not (self.commit is None) or made is not (self.state is not None):
-            raise FieldError("only what is to be made has a state, and only that has no commit", field="act")
-        if self.by is None and self.act is not Act.LEAVE:
+        if made is not (self.commit is None) or (made or self.act in AGEING) is not (self.state is not None):
+            what = "only what is to be made or is in an index has a state, and only the former has no commit"
+            raise FieldError(what, field="act")
+        if self.by is None and self.act in (Act.CREATE, Act.CONSOLIDATE, Act.PRUNE):
             raise FieldError(f"needs the memory that {self.memory} comes from or goes to", field="by")
 
 
@@ -101,7 +160,8 @@ class Plan:
             raise FieldError(f"names {counted(twice, 'memory', 'memories')} twice; each has one step", field="steps")
 
     def __repr__(self) -> str:
-        doing = ", ".join(f"{len(self.of(act))} to {act.value}" for act in Act)
+        acts = [(len(self.of(act)), act) for act in Act]
+        doing = ", ".join(f"{count} to {act.value}" for count, act in acts if count) or "nothing"
         return f"<Plan {self.hash[:12]} to {self.job.value} {self.scope}: {doing}>"
 
     def of(self, act: Act) -> tuple[Step, ...]:

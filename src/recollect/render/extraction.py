@@ -17,6 +17,12 @@ Found = Sequence[tuple[Sequence[Receipt], Extraction]]
 
 def told(found: Found, paint: Paint = plain) -> Iterator[str]:
     """Each memory with its verdict and the words it rests on, then what it all came to."""
+    yield from each(found, paint)
+    yield f"{counted(len(found), 'session')}: {tally(found)}"
+
+
+def each(found: Found, paint: Paint = plain) -> Iterator[str]:
+    """Each memory with its verdict and the words it rests on."""
     for receipts, extraction in found:
         for receipt, extract in zip(receipts, extraction.extracts, strict=True):
             yield f"{paint(Look.STRONG, extract.kind.value)}  {printable(shortened(extract.text))}"
@@ -25,14 +31,12 @@ def told(found: Found, paint: Paint = plain) -> Iterator[str]:
                 yield paint(Look.FAINT, f"  {way[0]}: recollect {shlex.join(way[1])}")
         for one in extraction.rejected:
             yield paint(Look.FAINT, f"not taken: {printable(shortened(one.text))} ({one.reason.value})")
-    yield tally(found)
 
 
 def tally(found: Found) -> str:
-    """How many conversations, memories by verdict, and what it took."""
+    """How many memories by verdict, and what it took."""
     verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in found for one in receipts)
-    became = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
-    said = f"{counted(len(found), 'session')}: {became}"
+    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
     spent = _spent(found)
     if not spent["calls"]:
         return said

@@ -1,7 +1,9 @@
 """What a job will do and what it did, told: as JSON, and to people."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from recollect.model.index import Index
 from recollect.model.memory import Status
 from recollect.model.plan import Act, Plan, Run
 from recollect.model.wording import counted, printable
@@ -36,7 +38,8 @@ def sentence(plan: Plan) -> str:
     acts = [(len(plan.of(act)), act) for act in Act]
     doing = ", ".join(f"{counted(count, 'memory', 'memories')} to {act.value}" for count, act in acts if count)
     others = {name: count for name, count in plan.counts.items() if name not in [act.value for act in Act]}
-    looked = ", ".join(f"{name} {value}" for name, value in {**others, **plan.parameters}.items())
+    given = {name: value for name, value in plan.parameters.items() if value is not None}
+    looked = ", ".join(f"{name} {value}" for name, value in {**others, **given}.items())
     return f"plan {plan.hash[:12]} for {plan.scope}: {doing or 'nothing to do'} ({printable(looked)})"
 
 
@@ -47,6 +50,28 @@ def ran(run: Run) -> str:
     made = sum(one.status is Status.ACTIVE for one in run.memories)
     rest = counted(len(run.memories) - made, "memory", "memories")
     return f"{rest} of {run.scope} {_are(len(run.memories) - made)} recalled through {made} now"
+
+
+def aged_fields(run: Run) -> dict[str, Any]:
+    """The JSON of a run that changed how records are found; of these it has the ids."""
+    return {
+        "job": run.job.value,
+        "scope": str(run.scope),
+        "run": run.run,
+        "left": {index.value: [one.id for one in run.memories if index in one.left] for index in Index},
+        "stand_in": [one.id for one in run.memories if one.stands_for],
+        "memories": list(run.ids),
+    }
+
+
+def aged(runs: Sequence[Run]) -> str:
+    """What changed of how the records of a scope are found."""
+    memories = [one for run in runs for one in run.memories]
+    left = {index: sum(index in one.left for one in memories) for index in Index}
+    outside = ", ".join(f"{count} outside of {index.value}" for index, count in left.items() if count)
+    stand = sum(bool(one.stands_for) for one in memories)
+    changed = f"{runs[0].scope}: {counted(len(memories), 'record')} changed"
+    return f"{changed} ({outside or 'none outside of an index'}; {stand} found in place of others)"
 
 
 def _are(count: int) -> str:

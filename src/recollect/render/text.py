@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -306,10 +306,14 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
     versions = counted(erasure.versions, "version")
     contexts = counted(erasure.contexts, "context")
     yield "erased", f"{memories} of {erasure.scope} with {versions}, and all of it in {contexts}"
-    more = [f"and {erasure.memories - NAMED} more"] if erasure.memories > NAMED else []
     if erasure.ids:
-        yield "ids", ", ".join([*erasure.ids[:NAMED], *more])
-    yield "searched", ", ".join(search.files) or "no files: the store has none"
+        yield "ids", _some(erasure.ids)
+    more = {"use": erasure.uses, "vote": erasure.votes, "key": erasure.keys, "checkpoint": erasure.checkpoints}
+    with_it = [counted(erasure.vectors, "vector"), *(counted(count, name) for name, count in more.items())]
+    yield "with it", f"its words in the index of texts, {', '.join(with_it)}"
+    if search.rewritten:
+        yield "rewritten", _some(search.rewritten)
+    yield "searched", _some(search.files) or f"no files: {search.unsearched or 'the store has none'}"
     if erasure.proven:
         yield "proved", "nothing of it is left there"
     for place in search.remains:
@@ -320,6 +324,12 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
     if same:
         yield "same bytes", f"in {', '.join(same)}, which belong to what was not erased"
     yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of the names, and how many more there are."""
+    more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
+    return ", ".join([*names[:NAMED], *more])
 
 
 def _facts(memory: Memory, by: Memory | None) -> Iterator[tuple[str, str]]:
@@ -399,6 +409,8 @@ def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
         case Barrier.STATUS:
             return f"it is {status.value}"
         case Barrier.UNINDEXED:
+            if memory is not None and memory.left:
+                return "it was old enough to leave the indexes; a coarser record is found in its place"
             return "it is an event like another, kept without being indexed"
         case Barrier.NOT_YET_KNOWN:
             return "it was not known yet"

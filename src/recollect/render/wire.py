@@ -100,11 +100,17 @@ def why(why: Why) -> dict[str, Any]:
 def erasure(erasure: Erasure) -> dict[str, Any]:
     """What was erased, where it was looked for, what was found, and what is out of reach."""
     search = {one.name: _plain(getattr(erasure.search, one.name)) for one in fields(erasure.search)}
+    del search["out_of_reach"]  # which the receipt itself has, with the copies
     return {
         "scope": str(erasure.scope),
         "ids": list(erasure.ids),
         "memories": erasure.memories,
         "versions": erasure.versions,
+        "vectors": erasure.vectors,
+        "uses": erasure.uses,
+        "votes": erasure.votes,
+        "keys": erasure.keys,
+        "checkpoints": erasure.checkpoints,
         "contexts": erasure.contexts,
         "proven": erasure.proven,
         "retryable": erasure.retryable,

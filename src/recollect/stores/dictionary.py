@@ -18,6 +18,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier, barrier
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Search
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
@@ -181,7 +182,7 @@ class DictionaryStore:
             versions=sum(map(len, found.values())),
             contexts=sum(inside(trace.scope) for trace in state.traces.values()),
             uses={use: sum(getattr(one, use.value) for one in usages) for use in Use},
-            unembedded=sum(one.vector is None and one.memory.status is Status.ACTIVE for one in present),
+            unembedded=sum(_unembedded(one) for one in present),
             encoder=state.encoder,
             analyser=analysis.VERSION,
             schema=0,
@@ -205,7 +206,7 @@ class DictionaryStore:
         )
         return inventory, iter([*saved, *traces])
 
-    def scrub(self, pieces: Set[bytes]) -> Search:
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
         self._checked()
         return Search()
 
@@ -229,6 +230,12 @@ class DictionaryStore:
         return self._state
 
 
+def _unembedded(version: Version) -> bool:
+    """Whether it is active and lacks a direction, though nobody took it away."""
+    memory = version.memory
+    return version.vector is None and memory.status is Status.ACTIVE and Index.VECTOR not in memory.left
+
+
 def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
     """Which of the eligible was said just before which in the same session."""
     memories = [seen[row].memory for row in eligible]
@@ -239,14 +246,14 @@ def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
 def _barrier(memory: Memory, probe: Probe) -> Barrier | None:
     """What keeps the memory from being recalled for the probe."""
     found = barrier(memory, probe.at, present=probe.present, past=probe.past)
-    unwanted = probe.levels is not None and memory.level not in probe.levels
+    unwanted = probe.levels is not None and not memory.answers(probe.levels)
     return found or (Barrier.LEVEL if unwanted else None)
 
 
 def _shares(
     seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str], said: Mapping[int, int]
 ) -> dict[int, float]:
-    counts = {row: analysis.counts(seen[row].memory.searched_text) for row in eligible}
+    counts = {row: _counts(seen[row].memory) for row in eligible}
     asks = {row: asking.asks(seen[row].memory.text) for row in eligible}
     heard = {
         row: turns.heard(counts[row], [(counts[one], asks[one]) for one in _before(row, said)]) for row in eligible
@@ -254,6 +261,11 @@ def _shares(
     statistics = lexical.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
     shares = {row: lexical.share(terms, times, statistics, length) for row, (times, length) in heard.items()}
     return {row: share for row, share in shares.items() if share is not None}
+
+
+def _counts(memory: Memory) -> Mapping[str, int]:
+    """How often it has each term, as long as it is found by its words."""
+    return {} if Index.TEXT in memory.left else analysis.counts(memory.searched_text)
 
 
 def _before(row: int, said: Mapping[int, int]) -> list[int]:
@@ -277,7 +289,7 @@ def _mentions(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, tup
 
 def _names(memory: Memory) -> tuple[str, ...]:
     """The names that a memory mentions, and who said it."""
-    return entities(memory.searched_text, memory.speaker)
+    return entities("" if Index.TEXT in memory.left else memory.searched_text, memory.speaker)
 
 
 def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
@@ -286,7 +298,7 @@ def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[
     sessions: dict[Session | int, Counter[str]] = {}
     for row in eligible:
         memory = seen[row].memory
-        sessions.setdefault(_session(memory) or row, Counter()).update(analysis.counts(memory.searched_text))
+        sessions.setdefault(_session(memory) or row, Counter()).update(_counts(memory))
     statistics = lexical.statistics(terms, sessions.values())
     shares = {session: lexical.share(terms, counts, statistics) for session, counts in sessions.items()}
     found = {row: shares[_session(seen[row].memory) or row] for row in eligible}
@@ -330,7 +342,7 @@ def _candidate(
         salience=memory.salience,
         served=usage.served,
         revisions=memory.revisions,
-        words=0 if asking.asks(memory.text) else sum(analysis.counts(memory.searched_text).values()),
+        words=0 if asking.asks(memory.text) else sum(_counts(memory).values()),
         scope=memory.scope,
         session=memory.session,
         speaker=memory.speaker,

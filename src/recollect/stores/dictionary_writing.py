@@ -11,6 +11,7 @@ from recollect.evidence.likeness import alike
 from recollect.model.archive import Imported, Item, Saved, said
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
+from recollect.model.index import Index
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.level import Level
 from recollect.model.limits import MOST_KNOWN
@@ -126,6 +127,7 @@ class DictionaryWriting:
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
         refuse_strange_vector(vector, self._state.encoder)
+        vector = None if vector is None else vector.copy()  # versions that share one are those that say the same
         former = self._state.known(memory.id, self.commit)
         self._refuse_second(memory)
         if former is not None and former.memory.scope != memory.scope:
@@ -138,6 +140,9 @@ class DictionaryWriting:
         self._say(memory)
         kept = memory.recorded(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
+        if Index.VECTOR in memory.left:  # then its former versions that say the same have none either
+            earlier = tuple(replace(one, vector=None) if one.vector is vector else one for one in earlier)
+            vector = None
         state.versions[memory.id] = (*earlier, Version(kept, vector, self.commit))
         return kept
 
@@ -248,11 +253,11 @@ class DictionaryWriting:
         present = saved.present
         self._refuse_second(present)
         self._say(present)
-        versions = []
+        vectors, versions = [_vector(one.vector) for one in saved.contents], list[Version]()
         for memory, place in saved.versions:
             commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
-            vector = _vector(saved.contents[place].vector)
-            versions.append(Version(memory.changed(recorded_at=recorded_at, commit=commit), vector, commit))
+            stamped = memory.changed(recorded_at=recorded_at, commit=commit)
+            versions.append(Version(stamped, vectors[place], commit))
         self._state.versions[present.id] = tuple(versions)
         for use in saved.uses:
             commit, _ = stamping(use.commit, use.recorded_at)
@@ -275,13 +280,13 @@ class DictionaryWriting:
 
     def erase_all(self, scope: Scope) -> Erased:
         asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}
-        noted = any(whose == scope for whose, _ in self._state.checkpoints)
+        noted = sum(whose == scope for whose, _ in self._state.checkpoints)
         state = self._written() if asked or noted else self._state
         self._drop_checkpoints(scope)
         state.traces = {id: trace for id, trace in state.traces.items() if trace.scope != scope}
         self._unname(scope, asked)
         erased = self.erase(scope, list(state.versions))
-        return replace(erased, contexts=erased.contexts + len(asked))
+        return replace(erased, contexts=erased.contexts + len(asked), checkpoints=erased.checkpoints + noted)
 
     def _drop_checkpoints(self, scope: Scope) -> None:
         kept = self._state.checkpoints.items()
@@ -304,19 +309,28 @@ class DictionaryWriting:
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
         gone = {id for id in ids if self.get(scope, id) is not None}
-        versions = sum(len(self._state.versions[id]) for id in gone)
+        versions = [one for id in gone for one in self._state.versions[id]]
+        erased = Erased(
+            ids=tuple(sorted(gone)),
+            versions=len(versions),
+            vectors=len({id(one.vector) for one in versions if one.vector is not None}),  # one that several share
+            uses=sum(one.memory in gone for one in self._state.happened),
+            votes=sum(vote.memory in gone for vote, _ in self._state.votes),
+            keys=sum(one.memory in gone for one in self._state.kept.values()),
+            checkpoints=sum(whose == scope for whose, _ in self._state.checkpoints) if gone else 0,
+        )
         left = {id: trace.without(gone) for id, trace in self._state.traces.items()}
         contexts = sum(trace != self._state.traces[id] for id, trace in left.items())
         state = self._written() if gone else self._state
         if gone:
             self._drop_checkpoints(scope)
-        for id in gone:
-            self._unsay(state.versions.pop(id)[-1].memory)
+        for name in gone:
+            self._unsay(state.versions.pop(name)[-1].memory)
         state.happened = [one for one in state.happened if one.memory not in gone]
         state.votes = [(vote, commit) for vote, commit in state.votes if vote.memory not in gone]
         state.kept = {at: one for at, one in state.kept.items() if one.memory not in gone}
         state.traces = left
-        return Erased(ids=tuple(sorted(gone)), versions=versions, contexts=contexts)
+        return replace(erased, contexts=contexts)
 
 
 def _begins(memory: Memory) -> datetime:

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.postgres.scene import Db
 from tests.postgres import admin_url
 
-OF_NOBODY = {"encoders", "moving", "migrated"}
+OF_NOBODY = {"encoders", "jobs", "migrated", "moving", "occurrences", "unswept"}
 """The tables that hold nothing of any root."""
 
 TABLES = """

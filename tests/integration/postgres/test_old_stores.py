@@ -79,7 +79,7 @@ def test_records_and_checkpoints_come_beside_what_was_there(old_url: str) -> Non
         assert trace.levels == ()
 
 
-def test_who_might_use_the_tables_may_use_the_new_one(postgres_server: Server, old_url: str) -> None:
+def test_who_might_use_the_tables_may_use_the_new_ones(postgres_server: Server, old_url: str) -> None:
     PostgresStore(old_url, now).close()
     url, scope = postgres_server.url(named(old_url), AGENT), Scope.parse(ANA)
     with closing(PostgresStore(url, now)) as store:
@@ -89,14 +89,16 @@ def test_who_might_use_the_tables_may_use_the_new_one(postgres_server: Server, o
         ]
         assert store.write(lambda writing: writing.erase(scope, [hiking.id])).ids == (hiking.id,)
         assert store.checkpoint(scope, "how far") is None
+    new = ("checkpoints", "jobs", "occurrences")
     with postgres_server.admin(named(old_url)) as admin:
         rights = (
             "SELECT privilege_type FROM information_schema.role_table_grants WHERE table_name = %s AND grantee = %s"
         )
         of = {
             (table, role): {what for (what,) in admin.execute(rights, [table, role])}
-            for table in ("keys", "checkpoints")
+            for table in ("keys", *new)
             for role in (AGENT, ROLE)
         }
-    assert of["checkpoints", AGENT] == of["keys", AGENT] == {"SELECT", "INSERT", "UPDATE", "DELETE"}
-    assert of["checkpoints", ROLE] == of["keys", ROLE]
+    for table in new:
+        assert of[table, AGENT] == of["keys", AGENT] == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+        assert of[table, ROLE] == of["keys", ROLE]

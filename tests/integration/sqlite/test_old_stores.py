@@ -1,7 +1,7 @@
 """Stores of former versions open, and everything in them is where it belongs."""
 
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -17,6 +17,7 @@ from recollect.model.trust import Trust
 from recollect.stores.migrate import migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.keeping import Clock
 from recollect.wiring import verify
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
@@ -93,7 +94,18 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
     assert verify(path).problems == ()
 
 
-READ_BY = {5: {"terms": "1", "likeness": "2", "names": "1"}}
+@pytest.mark.parametrize("script", OLD, ids=lambda one: one.stem)
+def test_the_jobs_of_a_former_store_begin_with_what_falls_due_next(script: Path, tmp_path: Path) -> None:
+    path = as_it_was(script, tmp_path)
+    clock = Clock(now())
+    with recollect.scheduler(path, clock=clock) as scheduler:
+        assert scheduler.run_due() == []
+        clock.move(timedelta(days=1))
+        assert "rollup" in [one.job for one in scheduler.run_due() if one.problem is None]
+    assert verify(path).problems == ()
+
+
+READ_BY = {6: {"terms": "1", "likeness": "2", "names": "1"}}
 """Of the last schema, by which rules what it keeps beside a text was read from it."""
 
 

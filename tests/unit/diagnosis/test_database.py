@@ -163,6 +163,17 @@ def test_rights_that_are_lacking_are_told_with_the_statements_that_grant_them(
     assert finding is Finding.OK or granted in str(check.remedy)
 
 
+def test_what_was_erased_and_is_not_swept_is_worth_a_warning() -> None:
+    settings = Settings(embedder="hashing-64")
+    assert "erased" not in {one.name for one in of_catalogue(a_catalogue(), settings)}
+    (check,) = [
+        one for one in of_catalogue(a_catalogue(kept=replace(KEPT, unswept=2)), settings) if one.name == "erased"
+    ]
+    assert check.finding is Finding.WARNING
+    assert check.seen == "2 erasures of which PostgreSQL still has bytes in its files"
+    assert "`recollect admin sweep` as keeper" in str(check.remedy)
+
+
 def test_every_table_that_holds_memories_must_be_secured() -> None:
     assert security(KEPT.tables).seen == "enabled and forced on 1 table"
     check = security([replace(MEMORIES, name=f"memories_{n}", secured=False) for n in range(6)])

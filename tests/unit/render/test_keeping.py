@@ -1,6 +1,9 @@
 """What is said of erasures, of what was taken in, and of what was checked."""
 
 import json
+from typing import Any
+
+import pytest
 
 from recollect.model.archive import Imported
 from recollect.model.encoder import Encoder
@@ -9,9 +12,10 @@ from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.report import Report
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
+from recollect.model.sweeping import Swept
 from recollect.model.usage import Use
 from recollect.model.wording import SHORT
-from recollect.render import listing, text, wire
+from recollect.render import listing, sweeping, text, wire
 from recollect.testing import a_memory
 
 ANA = Scope.parse("acme/ana")
@@ -75,8 +79,13 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         scope=ANA,
         ids=(MemoryId("a"),),
         versions=1,
+        vectors=3,
+        uses=4,
+        votes=5,
+        keys=6,
+        checkpoints=7,
         contexts=2,
-        search=Search(files=("a.db",)),
+        search=Search(files=("a.db",), rewritten=("memories_3",)),
         pieces=frozenset({b"x"}),
     )
     sent = json.loads(json.dumps(wire.erasure(erasure)))
@@ -85,12 +94,55 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         "ids": ["a"],
         "memories": 1,
         "versions": 1,
+        "vectors": 3,
+        "uses": 4,
+        "votes": 5,
+        "keys": 6,
+        "checkpoints": 7,
         "contexts": 2,
         "proven": True,
         "retryable": False,
-        "search": {"files": ["a.db"], "remains": [], "elsewhere": {}, "unfinished": None, "copies": []},
+        "search": {
+            "files": ["a.db"],
+            "remains": [],
+            "elsewhere": {},
+            "unfinished": None,
+            "copies": [],
+            "rewritten": ["memories_3"],
+            "unsearched": None,
+        },
         "out_of_reach": list(OUT_OF_REACH),
     }
+
+
+def test_a_receipt_lists_what_went_with_the_memories() -> None:
+    counts: dict[str, Any] = {"vectors": 2, "uses": 1, "votes": 0, "keys": 3, "checkpoints": 1}
+    said = told(Erasure(scope=ANA, ids=(MemoryId("a"),), versions=1, contexts=0, search=Search(), **counts))
+    assert said["with it"] == "its words in the index of texts, 2 vectors, 1 use, 0 votes, 3 keys, 1 checkpoint"
+
+
+def test_the_receipt_of_a_database_names_what_was_written_anew_and_who_may_read_its_files() -> None:
+    said = told(an_erasure(Search(rewritten=("contents_3", "memories_3"), unsearched="a superuser may")))
+    assert said["rewritten"] == "contents_3, memories_3"
+    assert said["searched"] == "no files: a superuser may"
+    assert said["proved"] == "nothing of it is left there"
+    files = tuple(f"base/1/{number}" for number in range(text.NAMED + 2))
+    assert told(an_erasure(Search(files=files)))["searched"].endswith(f"base/1/{text.NAMED - 1}, and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("swept", "told"),
+    [
+        (Swept(), "no file has anything of what was erased"),
+        (
+            Swept(tables=("contents_3", "memories_3"), before=2_500_000, after=1_040_000, erasures=1),
+            "wrote 2 tables anew, 2.5 MB before, 1.0 MB now: nothing of 1 erasure is in their files any more",
+        ),
+    ],
+)
+def test_a_sweep_says_what_it_wrote_anew(swept: Swept, told: str) -> None:
+    assert sweeping.sentence(swept) == told
+    assert sweeping.fields(swept).keys() == {"tables", "before", "after", "erasures"}
 
 
 def test_a_long_memory_is_quoted_by_its_beginning() -> None:

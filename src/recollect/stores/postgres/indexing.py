@@ -1,25 +1,25 @@
 """Indexing: an index of the nearest for one scope, made, shown and dropped for an operator while others go on."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from psycopg import errors, sql
+from psycopg import sql
 
-from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError
+from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model.encoder import Encoder
 from recollect.model.indexing import Indexed
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.model.scope import Scope
 from recollect.stores.postgres import extension
-from recollect.stores.postgres.connecting import Connection, connected
+from recollect.stores.postgres.connecting import Connection
 from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.ledger import SCHEMA
+from recollect.stores.postgres.operating import alone, built, is_pooled
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
 from recollect.stores.postgres.transactions import EVERYTHING
-from recollect.stores.postgres.translation import translated
 from recollect.stores.relational.counting import present_model
 from recollect.stores.statements import statements
 
@@ -44,32 +44,14 @@ and 23 s with what they need."""
 
 _SQL = {name: text.encode() for name, text in statements("recollect.stores.postgres", "indexing.sql").items()}
 
-_LOCK = 0x696E646578696E67
-"""What operators of one database keep each other out by, until the end of a transaction."""
-
-_TAKE = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(sql.Literal(_LOCK))
-"""Takes the lock. It has no parameters: what a statement that has some saw is kept until the next one."""
-
-_UNHURRIED = """
-    SELECT set_config(name, '0', %s) FROM pg_settings WHERE name IN (
-        'statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'
-    )
-"""
-"""Lets nothing end for the time that it takes, until the transaction or the session ends; not every server has all."""
-
-_MEMORY = """
-    SELECT set_config(
-        'maintenance_work_mem',
-        greatest(pg_size_bytes(current_setting('maintenance_work_mem')), %s) / 1024 || 'kB',
-        false
-    )
-"""
-
 _MAKE = sql.SQL(
     "CREATE INDEX CONCURRENTLY {index} ON {table}"
     " USING hnsw ((value::{vectors}.halfvec({dimensions})) {vectors}.halfvec_cosine_ops)"
     " WITH (m = {m}, ef_construction = {ef_construction}) WHERE scope = {scope} AND encoder = {encoder}"
 )
+_UNSAMPLED = sql.SQL("ALTER INDEX {} ALTER COLUMN 1 SET STATISTICS 0")
+"""Has the server keep no samples of the vectors for its planner: no erasure would reach them there."""
+
 _DROP = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}")
 
 
@@ -111,8 +93,7 @@ class _Wanted:
 class PostgresIndexing:
     """Each index is of one scope, since one over all of them finds a tenth of what a scope is asked for.
 
-    None is made or dropped in a transaction, so that others read and write meanwhile. Operators keep each other out by
-    a lock that is held in a transaction beside: a pooler may be between.
+    None is made or dropped in a transaction, so that others read and write meanwhile.
     """
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT) -> None:
@@ -130,6 +111,7 @@ class PostgresIndexing:
             _drop(db, (one for one in there if not (one.valid and one.name == wanted.name)))
             if not whole:
                 self._make(db, wanted)
+            db.execute(_UNSAMPLED.format(sql.Identifier(SCHEMA, wanted.name)))
             (found,) = (one for one in self._of(wanted.scope) if one.name == wanted.name)
         return replace(found, built=not whole)
 
@@ -179,16 +161,10 @@ class PostgresIndexing:
             scope=sql.Literal(wanted.scope),
             encoder=sql.Literal(wanted.number),
         )
-        if _is_pooled(db):
+        if is_pooled(db):
             db.execute(statement)
-            return
-        db.execute(_MEMORY, [wanted.memory])
-        try:
-            db.execute(statement)
-        except (errors.DiskFull, errors.OutOfMemory):  # of the memory that processes share, which may be little
-            db.execute("SET max_parallel_maintenance_workers = 0")
-            _drop(db, self._of(wanted.scope))
-            db.execute(statement)
+        else:
+            built(db, statement, wanted.memory, tidy=lambda: _drop(db, self._of(wanted.scope)))
 
     def _refuse_stranger(self) -> None:
         """Only who owns a table may make indexes of it."""
@@ -197,26 +173,8 @@ class PostgresIndexing:
         if not owned:
             raise StoreError(f"{self._database.name}: only the owner of the tables makes indexes; run it as {owner}")
 
-    @contextmanager
-    def _alone(self) -> Iterator[Connection]:
-        """A connection outside of any transaction, while nobody else makes or drops an index here.
-
-        The transaction that has the lock must see nothing: a build waits for all that see what was before it.
-        """
-        name = self._database.name
-        with (
-            _in_its_time(name),
-            connected(self._target, name, self._timeout) as turn,
-            connected(self._target, name, self._timeout) as db,
-        ):
-            turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            turn.execute(_UNHURRIED, [True])
-            if turn.execute(_TAKE).fetchone() != (True,):
-                told = "somebody else makes or drops an index just now"
-                raise StoreBusy(f"{name}: {told}; try again when that is done, as `recollect admin index` shows it")
-            if not _is_pooled(db):
-                db.execute(_UNHURRIED, [False])
-            yield db
+    def _alone(self) -> AbstractContextManager[Connection]:
+        return alone(self._target, self._database.name, self._timeout)
 
 
 def _number(db: Connection, scope: Scope) -> int:
@@ -249,20 +207,3 @@ def _the(db: Connection, statement: str, **given: object) -> tuple[Any, ...]:
 def _drop(db: Connection, there: Iterable[Indexed]) -> None:
     for one in there:
         db.execute(_DROP.format(sql.Identifier(SCHEMA, one.name)))
-
-
-def _is_pooled(db: Connection) -> bool:
-    """Whether a pooler is between, which gives a number of its own: what is set for a session would be for others."""
-    return db.execute("SELECT pg_backend_pid()").fetchone() != (db.info.backend_pid,)
-
-
-@contextmanager
-def _in_its_time(name: str) -> Iterator[None]:
-    """What the driver raises comes out as an error of ours; for the time limit of a role there is a way around."""
-    with translated(name):
-        try:
-            yield
-        except errors.QueryCanceled as error:
-            said = str(error).strip().partition("\n")[0]
-            remedy = "run it again, with the address of the server itself and not of a pooler"
-            raise StoreError(f"{name}: it was not finished ({said}); {remedy}") from error

@@ -61,16 +61,21 @@ UPDATE scopes SET changed = %(commit)s WHERE root = %(root)s AND number = %(scop
 UPDATE scopes SET used = %(commit)s WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: scope_emptied
+-- It is also noted that the files of its part of the tables still have what was in it.
+WITH erased AS (
+    INSERT INTO unswept (part, erased_by)
+    SELECT {part:s}, pg_current_xact_id() FROM scopes s WHERE s.root = %(root)s AND s.number = %(scope)s
+    ON CONFLICT DO NOTHING
+)
 UPDATE scopes SET changed = %(commit)s, emptied = emptied + 1 WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
 -- Of the text it is only the end, which tells whether it asks.
-SELECT m.number, m.changed, m.id, m.kind, m.level,
-       CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE m.status END, m.shared, m.pinned,
+SELECT m.number, m.changed, m.id, m.kind, {levels:m}, {standing:m}, m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
-       n.more ->> 'session', n.more ->> 'speaker', {end}, c.entities, c.terms, {vector:c}
+       n.more ->> 'session', n.more ->> 'speaker', {end}, {worded}, {vector:c}
 FROM memories m
 JOIN contents c ON (c.root, c.number) = (m.root, m.content)
 LEFT JOIN usage u ON (u.root, u.memory) = (m.root, m.number)
@@ -94,10 +99,9 @@ WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
 
 -- name: entries_known_at
 -- The memories of a scope as they stood after a commit; their usage is read apart.
-SELECT m.number, s.changed, m.id, s.kind, s.level,
-       CASE WHEN (n.more ->> 'unindexed')::boolean THEN 'unindexed' ELSE s.status END, s.shared, s.pinned,
+SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s}, s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
-       n.more ->> 'session', n.more ->> 'speaker', {end}, c.entities, c.terms, {vector:c}
+       n.more ->> 'session', n.more ->> 'speaker', {end}, {worded}, {vector:c}
 FROM memories m
 CROSS JOIN LATERAL (
     SELECT m.content, {state:m} WHERE m.changed <= %(commit)s

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from recollect.model.limits import BUSY_TIMEOUT
-from recollect.stores.postgres.connection import Database
-from recollect.stores.postgres.transactions import EVERYTHING, changed_everywhere, seen
+from recollect.stores.postgres.transactions import PostgresTransactions
 from recollect.stores.relational.reembedding import RelationalReembedding
 from recollect.stores.relational.session import Session
 
@@ -19,13 +18,13 @@ class PostgresReembedding(RelationalReembedding):
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT) -> None:
         super().__init__()
-        self._database = Database(target, patience=timeout, make=False)
+        self._database = PostgresTransactions(target, timeout=timeout, make=False)
 
     def close(self) -> None:
         self._database.close()
 
     def _seen(self, look: Callable[[Session], T]) -> T:
-        return seen(self._database, EVERYTHING, look)
+        return self._database.seen(look)
 
     def _changed(self, change: Callable[[Session], T]) -> T:
-        return changed_everywhere(self._database, change)
+        return self._database.changed(change)

@@ -19,7 +19,7 @@ RETURNING number;
 SELECT coalesce(max(number), 0) FROM contents;
 
 -- name: contents_lacking
--- The contents after a number that have no vector of a model. OFFSET 0 has it looked up for each of them: how many
+-- The contents after a number that have no vector of a model, but for those that have left the index. OFFSET 0 has it looked up for each of them: how many
 -- vectors of it there are, the planner learns too late.
 SELECT c.number, c.title, c.text, (
     SELECT s.more::json ->> 'speaker' FROM (
@@ -30,7 +30,7 @@ SELECT c.number, c.title, c.text, (
 ) FROM contents c
 WHERE c.number > %(after)s AND NOT EXISTS (
     SELECT FROM vectors v WHERE v.root = c.root AND v.content = c.number AND v.encoder = %(encoder)s OFFSET 0
-)
+) AND NOT {gone}
 ORDER BY c.number LIMIT %(limit)s;
 
 -- name: fill_vector

@@ -32,6 +32,43 @@ def _vector(contents: str, column: str = "value") -> str:
     )
 
 
+def _levels(table: str) -> str:
+    """The level of a state, and behind it those that it stands for."""
+    return f"{table}.level || coalesce(n.more ->> 'stands_for', '')"
+
+
+def _standing(table: str) -> str:
+    """The status of a state, or that no index has it though it might be recalled."""
+    away = "(n.more ->> 'unindexed')::boolean OR jsonb_array_length(n.more -> 'left') = 2"
+    held = f"{table}.status IN ('active', 'superseded')"
+    return f"CASE WHEN ({away}) AND {held} THEN 'unindexed' ELSE {table}.status END"
+
+
+def _unembedded(table: str) -> str:
+    """Whether a state has left the index of directions."""
+    return f"({table}.level IS NOT NULL AND coalesce({table}.more::jsonb -> 'left' @> '\"vector\"', false))"
+
+
+def _part(table: str) -> str:
+    """The number that ends the name of the partition that a row is in, and of those of its root in every table."""
+    return (
+        "(SELECT substring(k.relname FROM '[0-9]+$')::smallint"  # noqa: S608 — of names that are ours
+        f" FROM pg_class k WHERE k.oid = {table}.tableoid)"
+    )
+
+
+_GONE = " OR ".join(
+    f"EXISTS (SELECT FROM {states} s WHERE (s.root, s.content) = (c.root, c.number) AND {_unembedded('s')} OFFSET 0)"
+    for states in ("memories", "versions")
+)
+"""Whether a content has no direction because who says it has left that index."""
+
+_WORDED = ", ".join(
+    f"CASE WHEN n.more -> 'left' @> '\"text\"' THEN {none} ELSE c.{name} END"
+    for name, none in (("entities", "''"), ("terms", "''::bytea"))
+)
+"""The names in a content and its terms, unless the state has left the index of words."""
+
 _INSIDE = (
     "SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s) AND s.path = %(path)s "
     "UNION ALL SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s)"
@@ -50,13 +87,21 @@ _MARKS = {
     "end": always(f"right(c.text, {END})"),
     "within": _within,
     "noted": _noted,
+    "part": _part,
+    "levels": _levels,
+    "standing": _standing,
+    "worded": always(_WORDED),
+    "unembedded": _unembedded,
+    "gone": always(f"({_GONE})"),
     "vector": _vector,
     "scope": always("(SELECT s.number FROM scopes s WHERE s.root = %(root)s AND s.path = %(path)s)"),
     "ancestors": always(_ANCESTORS),
     "memories": always("ARRAY(SELECT json_array_elements_text(%(memories)s::json)::bigint)"),
 }
 
-_WRITTEN = statements("recollect.stores.postgres", "queries.sql", "upkeep.sql", "reembedding.sql", "moving.sql")
+_WRITTEN = statements(
+    *("recollect.stores.postgres", "queries.sql", "upkeep.sql", "reembedding.sql", "moving.sql", "timetable.sql")
+)
 
 BARE_ENTRIES = "bare_entries"
 """The statement `entries` with the number of the content in place of its vector, if it has one."""

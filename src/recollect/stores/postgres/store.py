@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from recollect.model.archive import Inventory, Item
-from recollect.model.erasure import Search
+from recollect.model.erasure import ON_A_SERVER, Search
 from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
@@ -19,6 +19,7 @@ from recollect.stores.postgres.putoff import PutOff
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.renumbering import numbers, renumbered
 from recollect.stores.postgres.sql import BARE_ENTRIES
+from recollect.stores.postgres.sweeping import Sweeper
 from recollect.stores.postgres.transactions import reading, seen
 from recollect.stores.postgres.writer import Writer
 from recollect.stores.relational.archive import exported
@@ -28,11 +29,6 @@ from recollect.stores.relational.reading import RelationalReading, Seen
 from recollect.stores.relational.session import Session
 
 T = TypeVar("T")
-
-UNSEARCHED = (
-    "PostgreSQL keeps what was removed in its files until they are written anew: run VACUUM FULL on the tables of the "
-    "schema recollect, and look after its write-ahead log, replicas and backups"
-)
 
 
 class PostgresStore(RelationalReading):
@@ -49,6 +45,7 @@ class PostgresStore(RelationalReading):
         super().__init__(cache_bytes)
         self._database = Database(target, patience=timeout)
         self._writer = Writer(self._database, clock)
+        self._sweeper = Sweeper(self._database, target, timeout)
         self._put_off = PutOff(self._database.name)
 
     def __str__(self) -> str:
@@ -72,9 +69,9 @@ class PostgresStore(RelationalReading):
 
         return exported(reading(self._database, Reach.of(scope, wide=True)), scope, told)
 
-    def scrub(self, pieces: Set[bytes]) -> Search:
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
         self._library.forget()
-        return Search(unfinished=UNSEARCHED if pieces else None)
+        return self._sweeper.scrub(scope, pieces) if pieces else Search(out_of_reach=ON_A_SERVER)
 
     def write(self, change: Callable[[Writing], T]) -> T:
         return self._writer.write(change)

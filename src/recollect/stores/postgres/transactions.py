@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.session import PostgresSession
@@ -48,3 +49,19 @@ def changed_everywhere(database: Database, change: Callable[[PostgresSession], T
             return change(session)
 
     return database.until_done(once)
+
+
+class PostgresTransactions:
+    """A PostgreSQL database that is open, for what is about all roots or none."""
+
+    def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT, make: bool = True) -> None:
+        self._database = Database(target, patience=timeout, make=make)
+
+    def seen(self, look: Callable[[PostgresSession], T]) -> T:
+        return seen(self._database, EVERYTHING, look)
+
+    def changed(self, change: Callable[[PostgresSession], T]) -> T:
+        return changed_everywhere(self._database, change)
+
+    def close(self) -> None:
+        self._database.close()

@@ -37,6 +37,14 @@ SELECT topic_key, subject, hash, likeness, more FROM memories WHERE root = %(roo
 UNION ALL
 SELECT topic_key, subject, hash, likeness, more FROM versions WHERE root = %(root)s AND memory = %(memory)s;
 
+-- name: happened_to
+-- How often a memory was used and voted on.
+SELECT (SELECT count(*) FROM uses WHERE root = %(root)s AND memory = %(memory)s),
+       (SELECT count(*) FROM votes WHERE root = %(root)s AND memory = %(memory)s);
+
+-- name: checkpoints_of
+SELECT name, value FROM checkpoints WHERE root = %(root)s AND scope = %(scope)s;
+
 -- name: keys_of
 SELECT key, body FROM keys WHERE root = %(root)s AND memory = %(memory)s;
 
@@ -85,15 +93,20 @@ WHERE root = %(root)s AND context = ANY (ARRAY(SELECT json_array_elements_text(%
 );
 
 -- name: unname_scope
--- The row stays, so that its number is never another scope's; a path with a blank is nobody's.
+-- The row stays, so that its number is never another scope's; a path with a blank is nobody's. See `scope_emptied`.
+WITH erased AS (
+    INSERT INTO unswept (part, erased_by)
+    SELECT {part:s}, pg_current_xact_id() FROM scopes s WHERE s.root = %(root)s AND s.path = %(path)s
+    ON CONFLICT DO NOTHING
+)
 UPDATE scopes SET path = 'erased ' || number WHERE root = %(root)s AND path = %(path)s;
 
 -- name: counts
--- How many memories there are of each scope, status and kind, and how many of them have no vector.
+-- How many memories there are of each scope, status and kind, and how many of them lack a vector.
 SELECT p.path, m.status, m.kind, count(*), count(*) FILTER (WHERE NOT EXISTS (
     SELECT FROM vectors v
     WHERE {within:v} AND (v.root, v.content, v.encoder) = (m.root, m.content, %(encoder)s)
-))
+) AND NOT {unembedded:m})
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
 WHERE {within:m} AND m.scope IN ({inside})

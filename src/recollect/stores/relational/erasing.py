@@ -1,6 +1,7 @@
 """Erasing: the part of it that happens inside a transaction, and the bytes to look for afterwards."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import groupby, islice
 from operator import itemgetter
@@ -30,21 +31,35 @@ def erase(db: Session, run: Run, places: Mapping[MemoryId, tuple[int, int]], com
     for name, text in mentions:
         run("change_context", id=name, trace=text)
     pieces: set[bytes] = set()
-    versions = 0
+    gone = Counter[str]()
     for id, (number, _) in sorted(places.items()):
         contents = db.all("said_by", memory=number)
         notes = db.all("noted_by", memory=number)
-        versions += len(notes)
-        known_again = _pieces(db, id, contents, notes, db.all("keys_of", memory=number))
+        keys = db.all("keys_of", memory=number)
+        vectors = {content: db.all("vectors_of", content=content) for content, *_ in contents}
+        uses, votes = db.the("happened_to", memory=number)
+        gone.update(versions=len(notes), keys=len(keys), uses=uses, votes=votes)
+        gone["vectors"] += sum(map(len, vectors.values()))
+        known_again = _pieces(id, contents, vectors, notes, keys)
         pieces.update(known_again if len(pieces) < MOST else islice(known_again, 1))
         run("drop_memory", memory=number)
         for content, *_ in contents:
             run("drop_vectors", content=content)
             run("drop_content", content=content)
     for scope in sorted({scope for _, scope in places.values()}):
-        run("drop_checkpoints", scope=scope)
+        noted = erase_checkpoints(db, run, scope)
+        gone["checkpoints"] += noted.checkpoints
+        pieces.update(noted.pieces)
         run("scope_emptied", scope=scope, commit=commit)
-    return Erased(ids=tuple(sorted(places)), versions=versions, contexts=len(mentions), pieces=frozenset(pieces))
+    return Erased(ids=tuple(sorted(places)), contexts=len(mentions), pieces=frozenset(pieces), **gone)
+
+
+def erase_checkpoints(db: Session, run: Run, scope: int) -> Erased:
+    """Remove how far anything got with the scope of that number: it may say what is erased."""
+    noted = db.all("checkpoints_of", scope=scope)
+    run("drop_checkpoints", scope=scope)
+    pieces = frozenset(piece for _, value in noted for piece in cut(value.encode()))
+    return Erased(checkpoints=len(noted), pieces=pieces)
 
 
 def erase_contexts(db: Session, run: Run, scope: Scope) -> Erased:
@@ -92,13 +107,15 @@ def _mentions(db: Session, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
             yield name, rows.trace_text(left)
 
 
-def _pieces(db: Session, id: MemoryId, contents: list[Row], notes: list[Row], keys: list[Row]) -> Iterator[bytes]:
+def _pieces(
+    id: MemoryId, contents: list[Row], vectors: Mapping[int, list[Row]], notes: list[Row], keys: list[Row]
+) -> Iterator[bytes]:
     """The bytes by which what is removed would be known again, wherever they are."""
     for content, title, text, hash, terms, names in contents:
         yield from cut(text.encode())
         yield from cut(names.encode())
         yield from cut((title or "").encode())
-        for known_by in (hash.encode(), terms, *(vector for (vector,) in db.all("vectors_of", content=content))):
+        for known_by in (hash.encode(), terms, *(vector for (vector,) in vectors[content])):
             yield from islice(cut(known_by), 2)
     yield from islice(cut(id.encode()), 2)
     for topic_key, subject, hash, likeness, more in notes:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, get_args
 
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
@@ -21,6 +22,9 @@ PLAIN = ("shared", "pinned", "topic_key", "subject", "importance", "confidence",
 MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
 MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by", "remark")
 """What no index is for: kept together, as JSON, where it is not simply the default."""
+
+RECORDS: Mapping[str, type[Index | Level]] = {"left": Index, "stands_for": Level}
+"""What only records of what happened have beside that."""
 
 STATE = ("hash", "likeness", "kind", "level", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
 """The columns that `memories` and `versions` have in common, beside the content's number."""
@@ -60,6 +64,7 @@ def state(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit:
         more["trust"] = memory.trust.value
     if not memory.indexed:
         more["unindexed"] = True
+    more |= {name: value for name in RECORDS if (value := getattr(memory, name))}
     return (
         hash,
         likeness,
@@ -99,6 +104,7 @@ def memory(row: Row) -> Memory:
         provenance=provenance,
         trust=Trust(more.pop("trust", TRUST[provenance])),
         indexed=not more.pop("unindexed", False),
+        **{name: tuple(map(choices, more.pop(name, ()))) for name, choices in RECORDS.items()},
         **(_ABSENT | {"metadata": {}} | values | more),
     )
 

@@ -1,8 +1,10 @@
 """Shelf: the memories of one scope as columns in memory."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -36,7 +38,7 @@ UNINDEXED = "unindexed"
 """What the tables say in place of the status of a memory that is kept and never recalled."""
 
 KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
-LEVEL_CODES: Mapping[str | None, int] = {None: -1, **{level.value: code for code, level in enumerate(Level)}}
+LEVEL_BITS: Mapping[Level | None, int] = {level: 1 << place for place, level in enumerate((None, *Level))}
 GROWTH = 1.25
 """How much room a matrix gets when it must grow, so that adding a row does not copy all of them."""
 
@@ -54,9 +56,9 @@ class Stamp:
 
 
 Row = tuple[Any, ...]
-"""A memory as it comes from the tables: number, changed, id, kind, level, status, shared, pinned, FIELDS, LABELS,
-the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf without them, the number
-of the content that it is of."""
+"""A memory as it comes from the tables: number, changed, id, kind, level with those it stands for, status, shared,
+pinned, FIELDS, LABELS, the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf
+without them, the number of the content that it is of."""
 
 _NUMBER, _CHANGED, _ID, _KIND, _LEVEL, _STATUS, _SHARED, _PINNED = range(8)
 _LABELS = dict(zip(LABELS, range(8 + len(FIELDS), 8 + len(FIELDS) + len(LABELS)), strict=True))
@@ -86,7 +88,8 @@ class Shelf:
     changed: NDArray[np.int64]
     ids: list[MemoryId]
     kinds: NDArray[np.int8]
-    levels: NDArray[np.int8]
+    levels: NDArray[np.int16]
+    """For which levels each is found, as their bits together: its own, and those of which it tells what has left."""
     active: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     columns: Mapping[str, Floats]
@@ -115,7 +118,7 @@ class Shelf:
             changed=np.empty(0, dtype=np.int64),
             ids=[],
             kinds=np.empty(0, dtype=np.int8),
-            levels=np.empty(0, dtype=np.int8),
+            levels=np.empty(0, dtype=np.int16),
             active=np.empty(0, dtype=np.bool_),
             pinned=np.empty(0, dtype=np.bool_),
             columns={name: np.empty(0) for name in FIELDS},
@@ -237,6 +240,16 @@ class Shelf:
         return replace(self, stamp=stamp, columns=columns)
 
 
+@cache
+def _bits(levels: str | None) -> int:
+    """The bits of the levels that the tables name: that of a memory, and behind it those that it stands for."""
+    named = (None,) if levels is None else tuple(map(Level, _NAME.findall(levels)))
+    return sum(LEVEL_BITS[level] for level in dict.fromkeys(named))
+
+
+_NAME = re.compile(r"[a-z]+")
+
+
 def _without(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
     return numbers.difference(anew.tolist()) if numbers else numbers
 
@@ -267,7 +280,7 @@ class _Taken:
         self.postings.append(Postings.of(columns[_TERMS]))
         self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
         columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
-        columns[_LEVEL] = tuple(LEVEL_CODES[level] for level in columns[_LEVEL])
+        columns[_LEVEL] = tuple(map(_bits, columns[_LEVEL]))
         columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
         columns[_END] = tuple(map(asks, columns[_END]))
         for place in _LABELS.values():

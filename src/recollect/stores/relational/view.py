@@ -22,7 +22,7 @@ from recollect.model.values import amended
 from recollect.stores.relational.derived import derived
 from recollect.stores.relational.mentions import index
 from recollect.stores.relational.rows import moment
-from recollect.stores.relational.shelf import LEVEL_CODES, Shelf
+from recollect.stores.relational.shelf import LEVEL_BITS, Shelf
 
 NUMBERS = ("importance", "confidence", "salience", "revisions", "served")
 DATES = ("created_at", "updated_at", "valid_from")
@@ -204,14 +204,14 @@ class View:
         return open, barred
 
     @derived
-    def _levels(self) -> NDArray[np.int8]:
+    def _levels(self) -> NDArray[np.int16]:
         return _joined([shelf.levels for shelf in self.shelves])
 
     def _of_other_levels(self, probe: Probe) -> NDArray[np.bool_] | None:
-        """The rows of levels that are not asked for, if there are any."""
+        """The rows that are of none of the levels asked for, and stand in for none, if there are any."""
         if probe.levels is None:
             return None
-        others = ~np.isin(self._levels, [LEVEL_CODES[level] for level in probe.levels])
+        others = (self._levels & sum(LEVEL_BITS[level] for level in probe.levels)) == 0
         return others if others.any() else None
 
     def _later_than(self, now: float) -> NDArray[np.bool_]:

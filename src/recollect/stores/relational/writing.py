@@ -13,6 +13,7 @@ from recollect.evidence.likeness import likeness
 from recollect.model.archive import Imported, Item
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Erased, Lineage
+from recollect.model.index import Index
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.level import Level
 from recollect.model.limits import MOST_KNOWN
@@ -174,6 +175,7 @@ class RelationalWriting:
         self._hearsay.add(memory.scope, memory.id, hash, alike, memory.subject)
         state = rows.state(memory, hash, alike, recorded_at=self._here.recorded, commit=self._here.number)
         values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
+        vector = None if Index.VECTOR in memory.left else vector
         if present is None:
             content = self._content(memory, vector)
             self._begin()
@@ -184,6 +186,8 @@ class RelationalWriting:
             number, _, content = present
             if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
                 content = self._content(memory, vector)
+            if Index.VECTOR in memory.left:
+                self._run("drop_vectors", content=content)  # nor have former versions that say the same
             self._run("keep_version", memory=number, until=self._here.number)
             self._run("change_memory", memory=number, content=content, **values)
         if scope not in self._changed:
@@ -299,15 +303,19 @@ class RelationalWriting:
     def erase_all(self, scope: Scope) -> Erased:
         self._db.enter(scope, wide=True)
         asked = erasing.erase_contexts(self._db, self._run, scope)
-        noted = self._db.all("checkpointed_scope", path=str(scope))
-        for (number,) in noted:
-            self._run("drop_checkpoints", scope=number)
+        noted = Erased()
+        for (number,) in self._db.all("checkpointed_scope", path=str(scope)):
+            noted = erasing.erase_checkpoints(self._db, self._run, number)
         erased = self._erased(self._db.all("all_places", path=str(scope)))
-        if asked.contexts or noted or erased.ids:
+        if asked.contexts or noted.checkpoints or erased.ids:
             self._run("unname_scope", path=str(scope))
             self._scopes.pop(scope, None)
-        contexts, pieces = erased.contexts + asked.contexts, erased.pieces | asked.pieces
-        return replace(erased, contexts=contexts, pieces=pieces)
+        return replace(
+            erased,
+            contexts=erased.contexts + asked.contexts,
+            checkpoints=erased.checkpoints + noted.checkpoints,
+            pieces=erased.pieces | asked.pieces | noted.pieces,
+        )
 
     def _erased(self, found: Sequence[Row]) -> Erased:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}

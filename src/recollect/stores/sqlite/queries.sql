@@ -41,11 +41,11 @@ UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope
 -- name: entries
 -- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
 -- Of the text it is only the end, which tells whether it asks.
-SELECT m.number, m.changed, m.id, m.kind, m.level, iif(m.more ->> '$.unindexed', 'unindexed', m.status),
+SELECT m.number, m.changed, m.id, m.kind, {levels:m}, {standing:m},
        m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
-       m.more ->> '$.session', m.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
+       m.more ->> '$.session', m.more ->> '$.speaker', {end}, {worded:m}, v.value
 FROM memories m
 JOIN contents c ON c.number = m.content
 LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
@@ -60,10 +60,10 @@ SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :
 
 -- name: entries_known_at
 -- The memories of a scope as they stood after a commit; their usage is read apart.
-SELECT m.number, s.changed, m.id, s.kind, s.level, iif(s.more ->> '$.unindexed', 'unindexed', s.status),
+SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s},
        s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
-       s.more ->> '$.session', s.more ->> '$.speaker', {end}, c.entities, c.terms, v.value
+       s.more ->> '$.session', s.more ->> '$.speaker', {end}, {worded:s}, v.value
 FROM memories m
 JOIN (
     SELECT number AS memory, changed, kind, level, status, shared, pinned, importance, confidence, salience, revisions,

@@ -1,17 +1,13 @@
 """Going over to another model in a SQLite file."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from os import PathLike
 from typing import TypeVar
 
 from recollect.model.limits import BUSY_TIMEOUT
 from recollect.stores.relational.reembedding import RelationalReembedding
 from recollect.stores.relational.session import Session
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.session import SqliteSession
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.transactions import SqliteTransactions
 
 T = TypeVar("T")
 
@@ -21,19 +17,13 @@ class SqliteReembedding(RelationalReembedding):
 
     def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT) -> None:
         super().__init__()
-        self._database = Database.open(target, patience=timeout)
-        self._readers = Readers(self._database)
-        self._writer = Writer(self._database, timeout=timeout)
+        self._file = SqliteTransactions(target, timeout=timeout)
 
     def close(self) -> None:
-        with ExitStack() as whatever_happens:
-            whatever_happens.callback(self._database.close)
-            whatever_happens.callback(self._readers.close)
-            self._writer.close()
+        self._file.close()
 
     def _seen(self, look: Callable[[Session], T]) -> T:
-        with self._readers.reading() as db:
-            return look(SqliteSession(db))
+        return self._file.seen(look)
 
     def _changed(self, change: Callable[[Session], T]) -> T:
-        return self._writer.write(lambda db: change(SqliteSession(db)))
+        return self._file.changed(change)

@@ -18,7 +18,7 @@ RETURNING number;
 SELECT coalesce(max(number), 0) FROM contents;
 
 -- name: contents_lacking
--- The contents after a number that have no vector of a model.
+-- The contents after a number that have no vector of a model, but for those that have left the index.
 SELECT c.number, c.title, c.text, (
     SELECT more ->> '$.speaker' FROM (
         SELECT more, changed FROM versions WHERE content = c.number
@@ -27,6 +27,7 @@ SELECT c.number, c.title, c.text, (
     ) ORDER BY changed LIMIT 1
 ) FROM contents c
 WHERE c.number > :after AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + :encoder)
+  AND NOT {gone}
 ORDER BY c.number LIMIT :limit;
 
 -- name: fill_vector

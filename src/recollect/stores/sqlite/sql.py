@@ -17,14 +17,57 @@ _INSIDE = (
 )
 """The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
 
+
+
+def _levels(table: str) -> str:
+    """The level of a state, and behind it those that it stands for."""
+    return f"{table}.level || coalesce({table}.more ->> '$.stands_for', '')"
+
+
+def _standing(table: str) -> str:
+    """The status of a state, or that no index has it though it might be recalled."""
+    away = f"{table}.more ->> '$.unindexed' OR {_left(table)} = '{EVERY_INDEX}'"
+    return f"iif(({away}) AND {table}.status IN ('active', 'superseded'), 'unindexed', {table}.status)"
+
+
+def _worded(table: str) -> str:
+    """The names in a content and its terms, unless the state has left the index of words."""
+    return ", ".join(f"iif(instr({_left(table)}, 'text') > 0, {none}, c.{name})" for name, none in WORDED.items())
+
+
+def _left(table: str) -> str:
+    return f"iif({table}.level IS NULL, '', coalesce({table}.more ->> '$.left', ''))"
+
+
+def _unembedded(table: str) -> str:
+    """Whether a state has left the index of directions."""
+    return f"instr({_left(table)}, 'vector') > 0"
+
+
+_GONE = " OR ".join(
+    f"EXISTS (SELECT 1 FROM {states} s WHERE s.content = c.number AND {_unembedded('s')})"  # noqa: S608 — names of ours
+    for states in ("memories", "versions")
+)
+"""Whether a content has no direction because who says it has left that index."""
+
+WORDED = {"entities": "''", "terms": "x''"}
+"""What a content is found by when somebody asks with its words, and what stands for nothing of it."""
+
+EVERY_INDEX = '["text","vector"]'
+
 _MARKS = {
     "values": always(", ".join(f":{name}" for name in STATE)),
     "inside": always(_INSIDE),
     "end": always(f"substr(c.text, -{END})"),
+    "levels": _levels,
+    "standing": _standing,
+    "worded": _worded,
+    "unembedded": _unembedded,
+    "gone": always(f"({_GONE})"),
 }
 
 SQL: Mapping[str, str] = filled(
-    statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql"), _MARKS
+    statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql", "timetable.sql"), _MARKS
 )
 """Every statement by its name."""
 

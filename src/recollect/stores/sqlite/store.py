@@ -74,7 +74,7 @@ class SqliteStore(RelationalReading):
         with self._readers.reading() as db:
             backup(db, path, mode, progress)
 
-    def scrub(self, pieces: Set[bytes]) -> Search:
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
         self._library.forget()
         path = self._database.path
         return scrub(path, self._writer, pieces, patience=self._timeout) if path else Search()

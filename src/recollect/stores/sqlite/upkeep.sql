@@ -39,6 +39,13 @@ SELECT value FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 
 SELECT topic_key, subject, hash, likeness, more FROM memories WHERE number = :memory
 UNION ALL SELECT topic_key, subject, hash, likeness, more FROM versions WHERE memory = :memory;
 
+-- name: happened_to
+-- How often a memory was used and voted on.
+SELECT (SELECT count(*) FROM uses WHERE memory = :memory), (SELECT count(*) FROM votes WHERE memory = :memory);
+
+-- name: checkpoints_of
+SELECT name, value FROM checkpoints WHERE scope = :scope;
+
 -- name: keys_of
 SELECT key, body FROM keys WHERE memory = :memory;
 
@@ -89,8 +96,8 @@ WHERE context IN (SELECT value FROM json_each(:contexts)) AND memory IN (
 UPDATE scopes SET path = 'erased ' || number WHERE path = :path;
 
 -- name: counts
--- How many memories there are of each scope, status and kind, and how many of them have no vector.
-SELECT p.path, m.status, m.kind, count(*), sum(v.key IS NULL)
+-- How many memories there are of each scope, status and kind, and how many of them lack a vector.
+SELECT p.path, m.status, m.kind, count(*), sum(v.key IS NULL AND NOT {unembedded:m})
 FROM memories m
 JOIN scopes p ON p.number = m.scope
 LEFT JOIN vectors v ON v.key = 256 * m.content + :encoder
@@ -185,7 +192,8 @@ FROM vectors v LEFT JOIN contents c ON c.number = v.key / 256 LEFT JOIN encoders
 
 -- name: check_missing_vectors
 SELECT count(*) FROM contents c JOIN encoders e ON e.present = 1
-WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + e.number);
+WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = 256 * c.number + e.number)
+  AND NOT {gone};
 
 -- name: check_states
 -- Every version of every memory, the present one last.

@@ -39,8 +39,8 @@ def erase(writer: Store, *names: str) -> Erased:
 
 
 def erased(*names: str, versions: int, contexts: int = 0) -> Erased:
-    """What is said of an erasure, but for the bytes to look for."""
-    return Erased(ids=tuple(ids(*names)), versions=versions, contexts=contexts)
+    """What is said of an erasure, but for the bytes to look for, where every version has a vector and nothing else."""
+    return Erased(ids=tuple(ids(*names)), versions=versions, vectors=versions, contexts=contexts)
 
 
 class Erasure:
@@ -61,7 +61,7 @@ class Erasure:
         )
         assert [seen(store, SCOPE), seen(store, BELOW)] == [["gone", "stays"], ["gone"]]
 
-        assert erase(writer, "gone") == erased("gone", versions=2)
+        assert erase(writer, "gone") == replace(erased("gone", versions=2), uses=1, votes=1, keys=1)
 
         assert [seen(store, SCOPE), seen(store, BELOW)] == [["stays"], []]
         assert seen(store, SCOPE, known_at=before) == ["stays"]
@@ -228,6 +228,20 @@ class Erasure:
         judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
         assert judged == (len(votes) + 1) / (len(votes) + 2)
 
+    def test_what_is_noted_of_a_scope_goes_with_what_is_erased_of_it_and_is_counted(self, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("theirs", scope=OTHER))
+        together(
+            writer,
+            lambda writing: writing.set_checkpoint(SCOPE, "how far", "up to a"),
+            lambda writing: writing.set_checkpoint(SCOPE, "topics", "of a"),
+            lambda writing: writing.set_checkpoint(OTHER, "how far", "up to theirs"),
+        )
+        assert erase(writer, "nobody") == erased(versions=0)
+        assert erase(writer, "a") == replace(erased("a", versions=1), checkpoints=2)
+        assert writer.write(lambda writing: writing.checkpoint(OTHER, "how far")) == "up to theirs"
+        gone = writer.write(lambda writing: writing.erase_all(OTHER))
+        assert gone == replace(erased("theirs", versions=1), checkpoints=1)
+
     def test_where_memories_come_from_is_told_of_every_version_of_the_scopes_own(self, writer: Store) -> None:
         put(writer, a_note("a", source="handbook"), a_note("b", derived_from=("a", "x")), a_note("plain"))
         put(writer, a_note("a", text="again", source="wiki", derived_from=("b",)), a_note("b", text="on its own"))
@@ -244,6 +258,6 @@ class Erasure:
         found = store.gather(a_probe("why?"))
         before = candidates(found)
         pieces = erase(writer, "a").pieces
-        assert store.scrub(pieces).remains == ()
+        assert store.scrub(SCOPE, pieces).remains == ()
         assert candidates(found) == before
         assert seen(store, SCOPE) == ["b"]

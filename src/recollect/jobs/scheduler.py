@@ -1,0 +1,223 @@
+"""Scheduler: runs each job when it falls due, once, however many schedulers share the store."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+from typing import Self
+
+from recollect.engine.engine import Engine
+from recollect.errors import FieldError, RecollectError, remedy, show
+from recollect.heirs import Lock, tell_children
+from recollect.jobs.lease import Lease
+from recollect.jobs.work import Failure, Work, worked
+from recollect.lifecycle.schedule import NEVER, Schedule, SchedulerPolicy
+from recollect.model import limits
+from recollect.model.scope import Scope
+from recollect.model.timetable import JobStatus, Occurrence, State
+from recollect.ports import Timetable
+
+_LOG = logging.getLogger(__name__)
+
+LOOKS_EVERY = 15.0
+"""After how many seconds it looks again whether something is due, was resumed, or was left behind by another one."""
+
+TAKEN_OVER = "another scheduler has gone on with it, which had not heard of this one"
+
+Heard = Callable[[Occurrence | Failure], object]
+"""Told when an occurrence begins and ends, and of what fails meanwhile."""
+
+
+class Scheduler:
+    """Runs what falls due: now (`run_due`), until it is stopped (`run`), or meanwhile in a thread (`start`).
+
+    One job at a time. Close it, or use it in a `with`.
+    """
+
+    def __init__(
+        self,
+        timetable: Timetable,
+        opened: Callable[[], AbstractContextManager[Engine]],
+        *,
+        jobs: Mapping[str, Work],
+        schedules: Mapping[str, Schedule],
+        policy: SchedulerPolicy,
+        clock: Callable[[], datetime],
+        dice: Callable[[], float],
+        name: str,
+        heard: Heard,
+    ) -> None:
+        """A scheduler by that name, which no other has. It opens an engine for each occurrence, so that it never has
+        one of a model that the store has no more."""
+        self._timetable = timetable
+        self._opened = opened
+        self._jobs = jobs
+        self._schedules = schedules
+        self._policy = policy
+        self._clock = clock
+        self._dice = dice
+        self._name = name
+        self._heard = heard
+        self._beginnings: dict[str, tuple[datetime, datetime]] = {}
+        self._working = Lock()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        tell_children(self)
+
+    def __repr__(self) -> str:
+        return f"<recollect.Scheduler {self._name} of {', '.join(self._schedules)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop, and let go of the store."""
+        self.stop()
+        self._timetable.close()
+
+    def after_fork(self) -> None:
+        """Be another one: the thread is the parent's, and so is what it is at."""
+        self._name = f"{self._name}:{os.getpid()}"
+        self._thread = None
+        self._stopping = threading.Event()
+
+    def run_due(self) -> list[Occurrence]:
+        """Run at once what is due, and what others left behind; gives what became of it."""
+        stopping = self._stopping
+        with self._working.here:
+            return list(self._run_all(stopping, jitter=False))
+
+    def run(self) -> None:
+        """Run whatever falls due, until somebody stops it."""
+        stopping = self._stopping
+        while not stopping.is_set():
+            try:
+                with self._working.here:
+                    for _ in self._run_all(stopping, jitter=True):
+                        pass
+            except RecollectError as error:  # the store may be back the next time
+                _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
+                self._heard(Failure(None, None, error))
+            stopping.wait(LOOKS_EVERY)
+
+    def start(self) -> None:
+        """Do that in a thread, until `stop` or `close`; nothing if it does already."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self.run, name="recollect-scheduler", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Run nothing more. What is under way ends between two scopes, so that another scheduler can go on at once; a
+        thread that was started has ended then.
+        """
+        stopping, self._stopping = self._stopping, threading.Event()
+        stopping.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
+
+    def status(self) -> list[JobStatus]:
+        """How it stands with each job."""
+        at = self._now()
+        return [self._status(job, at) for job in self._schedules]
+
+    def pause(self, job: str | None = None) -> None:
+        """Let nothing of the job begin, or of any, on whatever scheduler; what is under way goes on."""
+        for one in self._named(job):
+            self._timetable.pause(one, self._now())
+
+    def resume(self, job: str | None = None) -> None:
+        """Let the job begin again, or all of them; what fell due meanwhile is not made up for."""
+        for one in self._named(job):
+            self._timetable.resume(one, self._now())
+
+    def _named(self, job: str | None) -> list[str]:
+        if job is None:
+            return list(self._schedules)
+        if job not in self._schedules:
+            raise FieldError(f"{show(job)} is no job; {remedy(str(job), self._schedules)}", field="job")
+        return [job]
+
+    def _now(self) -> datetime:
+        return limits.a_moment("clock", self._clock())
+
+    def _status(self, job: str, at: datetime) -> JobStatus:
+        entry, due = self._timetable.entry(job), self._due(job, at)
+        paused = entry is not None and entry.paused
+        is_awaited = entry is not None and due is not None and entry.awaits(due, at)
+        coming = due if is_awaited else self._schedules[job].after(at)
+        return JobStatus(
+            job=job,
+            schedule=self._schedules[job].expression,
+            paused=paused,
+            next_at=None if paused else coming,
+            under_way=None if entry is None else entry.begun,
+            last=None if entry is None else entry.last,
+        )
+
+    def _due(self, job: str, at: datetime) -> datetime | None:
+        """The last moment at which the job fell due, if that still counts."""
+        due = self._schedules[job].latest(at)
+        return due if due is not None and self._policy.still_counts(due, at) else None
+
+    def _run_all(self, stopping: threading.Event, *, jitter: bool) -> Iterator[Occurrence]:
+        for job, schedule in self._schedules.items():
+            if stopping.is_set():
+                return
+            if schedule.expression == NEVER:  # nor is what others left behind gone on with
+                continue
+            at = self._now()
+            due = self._due(job, at)
+            if jitter and due is not None and at < self._beginning(job, due):
+                due = None
+            ours = self._timetable.claim(job, due, by=self._name, at=at, until=at + self._policy.lease)
+            if ours is not None:
+                yield self._run(ours, stopping)
+
+    def _beginning(self, job: str, due_at: datetime) -> datetime:
+        """When to begin: after the moment, by chance, and well before the next."""
+        known = self._beginnings.get(job)
+        if known is None or known[0] != due_at:
+            following = self._schedules[job].after(due_at)
+            room = self._policy.jitter
+            known = due_at, due_at + self._dice() * (room if following is None else min(room, (following - due_at) / 2))
+            self._beginnings[job] = known
+        return known[1]
+
+    def _run(self, ours: Occurrence, stopping: threading.Event) -> Occurrence:
+        """Do the work of an occurrence that is ours; whatever happens, the others learn what became of it."""
+        self._heard(ours)
+        try:
+            with Lease(self._timetable, ours, length=self._policy.lease, clock=self._now) as lease:
+                ended = self._worked(ours, lambda: lease.is_held and not stopping.is_set())
+        except BaseException:  # so that nobody waits until the lease has run out
+            self._timetable.finish(ours.ended(State.INTERRUPTED, self._now()))
+            raise
+        if not self._timetable.finish(ended):
+            ended = replace(ended, state=State.INTERRUPTED, problem=TAKEN_OVER)
+        told = {"job": ours.job, "due": ours.due_at.isoformat(), "state": ended.state.value, "counts": ended.counts}
+        _LOG.info("job_ended", extra=told)
+        self._heard(ended)
+        return ended
+
+    def _worked(self, ours: Occurrence, goes_on: Callable[[], bool]) -> Occurrence:
+        def failed(scope: Scope | None, error: Exception) -> None:
+            _LOG.info("job_failed", extra={"job": ours.job, "scope": str(scope), "error": type(error).__name__})
+            self._heard(Failure(ours.job, scope, error))
+
+        try:
+            with self._opened() as engine:
+                done = worked(engine, self._jobs[ours.job], goes_on, failed)
+        except Exception as error:  # the outermost door of a job: whatever it was, the next one is run
+            if not isinstance(error, RecollectError):
+                _LOG.error("job_broke", exc_info=error, extra={"job": ours.job})
+            failed(None, error)
+            return ours.ended(State.FAILED, self._now(), {}, type(error).__name__)
+        whole = State.DONE if done.problem is None else State.FAILED
+        return ours.ended(whole if done.whole else State.INTERRUPTED, self._now(), done.counts, done.problem)

@@ -1,0 +1,100 @@
+"""Work: what each job does with an engine, one scope after the other."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from recollect.engine.engine import Engine
+from recollect.errors import Conflict, RecollectError
+from recollect.model.memory import Status
+from recollect.model.plan import Job
+from recollect.model.scope import Scope
+from recollect.model.wording import counted
+
+Work = Callable[[Engine, Scope], Mapping[str, int]]
+"""What a job does to one scope, and how much of it, by name. Done again, it does what is left."""
+
+
+def _rollup(engine: Engine, scope: Scope) -> Mapping[str, int]:
+    rolled = engine.rollup(scope=scope)
+    written = {"made": rolled.made, "revised": rolled.revised, "archived": rolled.archived}
+    return {name: sum(levels.values()) for name, levels in written.items()}
+
+
+def _consolidate(engine: Engine, scope: Scope) -> Mapping[str, int]:
+    """One that somebody wrote into twice while it was planned is left to the next time."""
+    for _ in range(2):
+        try:
+            run = engine.apply(engine.plan(Job.CONSOLIDATE, scope=scope))
+        except Conflict:
+            continue
+        gone = sum(one.status is Status.CONSOLIDATED for one in run.memories)
+        return {"made": len(run.memories) - gone, "consolidated": gone}
+    return {"left": 1}
+
+
+def _extract(engine: Engine, scope: Scope) -> Mapping[str, int]:
+    harvest = engine.extract_events(scope=scope)
+    return {"events": harvest.events, "memories": sum(len(one.receipts) for one in harvest.extracted)}
+
+
+def _topics(engine: Engine, scope: Scope) -> Mapping[str, int]:
+    return {"topics": engine.refresh_topics(scope=scope).topics}
+
+
+def _aged(job: Job, engine: Engine, scope: Scope) -> Mapping[str, int]:
+    runs = engine.run(job, scope=scope)
+    return {"changed": sum(len(run.memories) for run in runs)}
+
+
+JOBS: Mapping[str, Work] = {
+    "rollup": _rollup,
+    "extract": _extract,
+    "topics": _topics,
+    "prune-vectors": partial(_aged, Job.PRUNE_VECTORS),
+    "rebuild-index": partial(_aged, Job.REBUILD_INDEX),
+    "consolidate": _consolidate,
+}
+"""Every job by its name, in the order in which those are done that fall due together: what is summed up may leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """That a job failed, in a scope or altogether; or that nobody knows what is due, since the store failed."""
+
+    job: str | None
+    scope: Scope | None
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What a job did: how much, what went wrong in some scopes, and whether it came to the last of them."""
+
+    counts: Mapping[str, int]
+    problem: str | None
+    whole: bool
+
+
+def worked(
+    engine: Engine, work: Work, goes_on: Callable[[], bool], failed: Callable[[Scope, RecollectError], object]
+) -> Worked:
+    """Do the work in every scope, for as long as it goes on; what fails in one is told, and the others are done."""
+    counts, errors = Counter[str](), Counter[str]()
+    scopes = engine.scopes()
+    for number, scope in enumerate(scopes):
+        if not goes_on():
+            return Worked({"scopes": number, **counts}, _problem(errors), whole=False)
+        try:
+            counts.update(work(engine, scope))
+        except RecollectError as error:
+            failed(scope, error)
+            errors[type(error).__name__] += 1
+    return Worked({"scopes": len(scopes), **counts}, _problem(errors), whole=True)
+
+
+def _problem(errors: Counter[str]) -> str | None:
+    """What went wrong, without a word of what it was about: a message may quote a memory."""
+    told = (f"{name} in {counted(count, 'scope')}" for name, count in sorted(errors.items()))
+    return ", ".join(told) or None

@@ -1,0 +1,119 @@
+"""Schedule: the moments at which a job falls due, by a cron expression in a time zone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from cronsim import CronSim, CronSimError
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+
+NEVER = ""
+"""What is written for a job that never falls due."""
+
+LONGEST = 256
+"""How many characters an expression may have."""
+
+FIELDS = 5
+
+LONGEST_FOLD = timedelta(hours=3)
+"""More than any clock is put back at once, so that no moment is passed over that its hands show twice."""
+
+LONGEST_JITTER = 3_600.0
+"""How many seconds after a moment a job may begin at most: an hour."""
+
+SHORTEST_LEASE, LONGEST_LEASE = 1.0, 1_440.0
+"""Within how many minutes a scheduler that is heard of no more may be given up: a day at most."""
+
+GRACE = timedelta(minutes=5)
+"""How late what is not to be caught up may still begin, beside the jitter."""
+
+_EXAMPLE = "five fields as cron has them, such as '0 3 * * *' for every day at 3"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The moments that a cron expression names in a time zone, as Debian's cron does.
+
+    What falls due at an hour that is left out when clocks are put forward does so at its end; at one that comes twice,
+    the first time.
+    """
+
+    expression: str
+    zone: tzinfo = UTC
+
+    def __post_init__(self) -> None:
+        an_expression("schedule", self.expression)
+
+    def after(self, at: datetime) -> datetime | None:
+        """The first moment after this one; none if nothing falls due before the last date there is."""
+        return next((one for one in self._from(at) if one > at), None)
+
+    def latest(self, at: datetime) -> datetime | None:
+        """The last moment that is not after this one."""
+        return next((one for one in self._from(at + LONGEST_FOLD, reverse=True) if one <= at), None)
+
+    def _from(self, at: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+        if self.expression == NEVER:
+            return
+        for one in CronSim(self.expression, at.astimezone(self.zone), reverse=reverse):
+            moment = one.astimezone(UTC)
+            if not limits.EARLIEST <= moment < limits.LATEST:
+                return
+            yield moment
+
+
+def an_expression(field: str, value: str) -> str:
+    """The cron expression; refused if it is none, or of a day that no month has. An empty one never falls due."""
+    if limits.a_text(field, value) == NEVER:
+        return value
+    if len(value) > LONGEST or len(value.split()) != FIELDS:
+        raise FieldError(f"{show(value)} is no schedule; give {_EXAMPLE}, or nothing for never", field=field)
+    try:
+        CronSim(value, limits.EARLIEST)
+    except (CronSimError, AssertionError, TypeError) as error:  # the last two of what it does not expect
+        why = str(error).lower() if isinstance(error, CronSimError) else "an odd field"
+        problem = f"{show(value)} is no schedule ({why}); give {_EXAMPLE}, or nothing for never"
+        raise FieldError(problem, field=field) from error
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerPolicy:
+    """When each job falls due, how many seconds later it begins at most, after how many minutes a scheduler that is
+    heard of no more is given up, and whether what was missed is made up for.
+    """
+
+    rollup: str = "0 1 * * *"
+    extract: str = "0 2 * * *"
+    topics: str = "30 2 * * *"
+    consolidate: str = "0 5 * * 0"
+    jitter_seconds: float = 300.0
+    lease_minutes: float = 15.0
+    catch_up: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("rollup", "extract", "topics", "consolidate"):
+            an_expression(name, getattr(self, name))
+        if not 0.0 <= limits.a_number("jitter_seconds", self.jitter_seconds) <= LONGEST_JITTER:
+            problem = f"{show(self.jitter_seconds)} is no number of seconds up to an hour"
+            raise FieldError(problem, field="jitter_seconds")
+        if not SHORTEST_LEASE <= limits.a_number("lease_minutes", self.lease_minutes) <= LONGEST_LEASE:
+            problem = f"{show(self.lease_minutes)} is not within {SHORTEST_LEASE:g}..{LONGEST_LEASE:g} minutes"
+            raise FieldError(problem, field="lease_minutes")
+        limits.a_flag("catch_up", self.catch_up)
+
+    @property
+    def jitter(self) -> timedelta:
+        """How long after its moment a job begins at most."""
+        return timedelta(seconds=self.jitter_seconds)
+
+    @property
+    def lease(self) -> timedelta:
+        """For how long a job is a scheduler's that is not heard of."""
+        return timedelta(minutes=self.lease_minutes)
+
+    def still_counts(self, due_at: datetime, at: datetime) -> bool:
+        """Whether what fell due then is still to be run."""
+        return self.catch_up or at - due_at <= self.jitter + GRACE

@@ -1,0 +1,50 @@
+"""Topic: what several memories of a scope are about together."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+from recollect.model.wording import counted, printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """Memories that belong together, the oldest first, and what they are about.
+
+    `mentioned_at` is when one of them was last said, `served` how often any of them was, and `importance` how much it
+    matters now: the more memories, and the sooner after it was mentioned. One that is `pruned` was not mentioned for
+    long; as soon as it is, it is not.
+    """
+
+    id: str
+    scope: Scope
+    label: str
+    keywords: tuple[str, ...]
+    memories: tuple[MemoryId, ...]
+    created_at: datetime
+    mentioned_at: datetime
+    served: int
+    importance: float
+    pruned: bool
+
+    def __repr__(self) -> str:
+        of = counted(len(self.memories), "memory", "memories")
+        mark = ", pruned" if self.pruned else ""
+        return (
+            f"<Topic {self.id} of {self.scope}, {of}, importance {self.importance:.3f}{mark}: {printable(self.label)}>"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """What a look at the memories of a scope came to: how many there are, how many of them are of a topic, and how many
+    topics there are; `new` ones were not there before, and `gone` ones are not any more.
+    """
+
+    scope: Scope
+    memories: int
+    grouped: int
+    topics: int
+    new: int
+    gone: int

@@ -1,0 +1,106 @@
+"""Jobs and their occurrences, told: as JSON, and to people."""
+
+from collections.abc import Sequence
+from dataclasses import fields as fields_of
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from recollect.model.timetable import JobStatus, Occurrence, State
+from recollect.model.wording import counted
+from recollect.render.table import Table
+from recollect.render.text import moment
+
+NONE = "–"
+
+
+def fields(status: JobStatus) -> dict[str, Any]:
+    """The JSON of how it stands with a job."""
+    return {
+        "job": status.job,
+        "schedule": status.schedule,
+        "paused": status.paused,
+        "next_at": None if status.next_at is None else status.next_at.isoformat(),
+        "under_way": None if status.under_way is None else occurrence(status.under_way),
+        "last": None if status.last is None else occurrence(status.last),
+    }
+
+
+def occurrence(one: Occurrence) -> dict[str, Any]:
+    """The JSON of an occurrence."""
+    return {field.name: _plain(getattr(one, field.name)) for field in fields_of(one)}
+
+
+def table(statuses: Sequence[JobStatus]) -> Table:
+    """How it stands with each job, one a row."""
+    rows = [(one.job, one.schedule or "never", _next(one), _last(one)) for one in statuses]
+    return Table(("job", "schedule", "next", "last"), rows)
+
+
+def sentence(one: Occurrence) -> str:
+    """What became of an occurrence, or that it has begun."""
+    if one.ended_at is None:
+        return f"{one.job} began, due at {moment(one.due_at)}{_attempt(one)}"
+    took = _duration(max(one.ended_at - one.started_at, timedelta()))
+    return f"{one.job} {one.state.value} at {moment(one.ended_at)} in {took}{_what(one)}"
+
+
+def coming(statuses: Sequence[JobStatus]) -> str:
+    """What is run next."""
+    moments = [(one.next_at, one.job) for one in statuses if one.next_at is not None]
+    if not moments:
+        return "no job falls due: all are paused, or have no schedule"
+    at, job = min(moments)
+    return f"next is {job}, at {moment(at)}"
+
+
+def _next(status: JobStatus) -> str:
+    if status.under_way is not None:
+        begun = status.under_way
+        since = begun.started_at if begun.ended_at is None else begun.ended_at
+        return f"{begun.state.value} since {_minute(since)}{_attempt(begun)}"
+    if status.paused:
+        return "paused"
+    return NONE if status.next_at is None else _minute(status.next_at)
+
+
+def _last(status: JobStatus) -> str:
+    last = status.last
+    return (
+        NONE if last is None or last.ended_at is None else f"{last.state.value} {_minute(last.ended_at)}{_what(last)}"
+    )
+
+
+def _what(one: Occurrence) -> str:
+    """What went wrong, and how much was done."""
+    done = ", ".join(_amount(name, count) for name, count in one.counts.items() if count)
+    told = "; ".join(text for text in (one.problem, done) if text)
+    return f": {told}" if told else ""
+
+
+def _amount(name: str, count: int) -> str:
+    return counted(count, "scope") if name == "scopes" else f"{count} {name}"
+
+
+def _attempt(one: Occurrence) -> str:
+    return "" if one.attempt == 1 else f", attempt {one.attempt}"
+
+
+def _minute(at: datetime) -> str:
+    """A moment to the minute, in UTC: jobs fall due at whole ones."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%MZ}"
+
+
+def _duration(took: timedelta) -> str:
+    if took < timedelta(minutes=1):
+        return f"{took.total_seconds():.1f} s"
+    return str(took - timedelta(microseconds=took.microseconds))
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case State():
+            return value.value
+        case _:
+            return value

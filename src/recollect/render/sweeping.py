@@ -1,0 +1,25 @@
+"""A sweep, told: as JSON, and to people."""
+
+from typing import Any
+
+from recollect.model.sweeping import Swept
+from recollect.model.wording import counted
+
+
+def fields(swept: Swept) -> dict[str, Any]:
+    """The JSON of one."""
+    return {
+        "tables": list(swept.tables),
+        "before": swept.before,
+        "after": swept.after,
+        "erasures": swept.erasures,
+    }
+
+
+def sentence(swept: Swept) -> str:
+    """What was swept, in a sentence."""
+    if not swept.erasures:
+        return "no file has anything of what was erased"
+    size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"
+    proof = f"nothing of {counted(swept.erasures, 'erasure')} is in their files any more"
+    return f"wrote {counted(len(swept.tables), 'table')} anew, {size}: {proof}"

@@ -1,0 +1,303 @@
+"""What has had its time leaves an index, and what tells it is found in its place; nothing is lost, and all of it can be
+undone.
+"""
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.errors import Conflict, FieldError
+from recollect.model.eligibility import Barrier
+from recollect.model.index import Index
+from recollect.model.level import Level
+from recollect.model.memory import Memory
+from recollect.model.plan import Act, Job
+from recollect.ranking.why import Barred
+from recollect.testing.keeping import Clock
+
+ANA, BEN = "acme/ana", "acme/ben"
+BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+"""A Monday."""
+
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
+DAYS = 20
+BOTH = tuple(Index)
+EVENTS_LEAVE: dict[str, Any] = {
+    "lifecycle": {"vector": {"event_retention_days": 60}, "bm25": {"event_retention_days": 60}}
+}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(BEGAN + 100 * DAY)
+
+
+@pytest.fixture
+def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+    with recollect.open(target, embedder="hashing", clock=clock) as engine:
+        lived(engine)
+        yield engine
+
+
+def lived(engine: recollect.Engine, scope: str = ANA) -> None:
+    """Twenty days with a word of their own each, summed up."""
+    for day in range(DAYS):
+        at = BEGAN + day * DAY
+        said = [f"the codeword of the gate is zebra{day}", f"then the ferry number {day} leaves from the pier"]
+        turns = [{"text": text, "at": at + place * MINUTE, "session": f"s{day}"} for place, text in enumerate(said)]
+        engine.observe(turns, scope=scope)
+    engine.rollup(scope=scope)
+
+
+def records(engine: recollect.Engine, *levels: Level) -> list[Memory]:
+    return [one for one in engine.memories(scope=ANA) if one.level in levels]
+
+
+def states(engine: recollect.Engine) -> list[Memory]:
+    """All that stands, but for when the store took it in."""
+    every = engine.memories(scope=ANA, statuses=tuple(recollect.Status))
+    return [one.changed(recorded_at=None, commit=None) for one in every]
+
+
+def best(engine: recollect.Engine, question: str, **given: Any) -> Memory:
+    return next(iter(engine.search(question, scope=ANA, limit=1, **given))).memory
+
+
+class TestPruning:
+    def test_segments_and_grips_leave_the_vectors_and_days_stand_in_for_them(self, memory: recollect.Engine) -> None:
+        before = memory.stats(scope=ANA)
+        (run,) = memory.run("prune-vectors", scope=ANA)
+
+        fine = records(memory, Level.SEGMENT, Level.GRIP)
+        assert len(fine) >= 2 * DAYS
+        assert {one.left for one in fine} == {(Index.VECTOR,)}
+        days = records(memory, Level.DAY)
+        assert {(one.left, one.stands_for) for one in days} == {((), (Level.SEGMENT, Level.GRIP))}
+        assert {one.left for one in records(memory, Level.EVENT, Level.WEEK, Level.MONTH)} == {()}
+        assert set(run.ids) == {one.id for one in [*fine, *days]}
+        after = memory.stats(scope=ANA)
+        assert (after.memories, after.unembedded) == (before.memories, 0)
+        assert memory.run("prune-vectors", scope=ANA) == []
+
+    def test_what_left_the_vectors_is_found_by_its_words_until_it_leaves_these_too(
+        self, memory: recollect.Engine
+    ) -> None:
+        memory.run("prune-vectors", scope=ANA)
+        asked: dict[str, Any] = {"scope": ANA, "levels": ["segment"], "profile": "search"}
+        assert Level.SEGMENT in {one.memory.level for one in memory.search("zebra7", **asked)}
+
+        memory.run("rebuild-index", scope=ANA)
+        assert {one.left for one in records(memory, Level.SEGMENT, Level.GRIP)} == {BOTH}
+        assert {one.memory.level for one in memory.search("zebra7", **asked)} == {Level.DAY}
+        told = best(memory, "what is the codeword zebra7?", levels=["segment"])
+        assert (told.level, "zebra7" in told.text) == (Level.DAY, True)
+
+    def test_what_was_recalled_without_a_level_is_found_as_before(self, memory: recollect.Engine) -> None:
+        asked = [f"what is the codeword zebra{day}?" for day in range(DAYS)]
+        before = [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked]
+        memory.run("rebuild-index", scope=ANA)
+        assert [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked] == before
+
+    def test_events_leave_only_if_it_is_said_and_then_their_days_are_recalled(self, target: str, clock: Clock) -> None:
+        with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
+            lived(engine)
+            engine.run("rebuild-index", scope=ANA)
+            assert {one.left for one in records(engine, Level.EVENT)} == {BOTH}
+            told = best(engine, "what is the codeword zebra3?")
+            assert (told.level, "zebra3" in told.text) == (Level.DAY, True)
+            assert "zebra3" in engine.recall("what is the codeword zebra3?", scope=ANA).text
+            assert engine.brief(scope=ANA).packed == ()
+            gone = records(engine, Level.EVENT)[0]
+            reason = engine.why(gone.id, "what is the codeword?", scope=ANA)
+            assert isinstance(reason.fate, Barred)
+            assert reason.fate.barrier is Barrier.UNINDEXED
+            left = [one for one in engine.memories(scope=ANA) if one.left == BOTH]
+            assert engine.search("zebra3", scope=ANA).excluded["unindexed"] == len(left)
+
+    def test_rows_stay_and_can_be_walked_to(self, memory: recollect.Engine) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        (grip, *_) = records(memory, Level.GRIP)
+        assert [one.level for one in memory.expand(grip.id, scope=ANA).events] == [Level.EVENT] * len(grip.derived_from)
+        assert memory.browse("2026-01-05", scope=ANA).parts
+
+    def test_nothing_leaves_before_it_is_summed_up(self, memory: recollect.Engine) -> None:
+        for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
+            memory.forget(one.id, scope=ANA)
+        plan = memory.plan("prune-vectors", scope=ANA)
+        assert not plan.changes
+        assert {one.act for one in plan.steps} == {Act.LEAVE}
+        assert "a rollup comes first" in plan.steps[0].reason
+        assert memory.run("prune-vectors", scope=ANA) == []
+
+    def test_what_is_pinned_stays_and_comes_back(self, memory: recollect.Engine) -> None:
+        first, second = records(memory, Level.SEGMENT)[:2]
+        memory.pin(first.id, scope=ANA)
+        memory.run("rebuild-index", scope=ANA)
+        assert [one.left for one in records(memory, Level.SEGMENT) if one.id in (first.id, second.id)] == [(), BOTH]
+        memory.pin(second.id, scope=ANA)
+        memory.run("rebuild-index", scope=ANA)
+        assert [one.left for one in records(memory, Level.SEGMENT) if one.id in (first.id, second.id)] == [(), ()]
+        assert best(memory, second.text, levels=["segment"]).id == second.id
+
+    def test_fresh_segments_survive_every_rebuild(self, memory: recollect.Engine, clock: Clock) -> None:
+        turn = {"text": "the lighthouse is painted green today", "at": clock.now - timedelta(hours=3), "session": "new"}
+        memory.observe([turn], scope=ANA)
+        memory.rollup(scope=ANA, unfinished=True)
+        for wish in ({}, {"min_level": "day"}, {"max_age_days": 1}, {"min_level": "year", "max_age_days": 1}):
+            memory.run("rebuild-index", scope=ANA, **wish)
+            assert best(memory, "which colour has the lighthouse?", levels=["segment"]).level is Level.SEGMENT
+
+    def test_a_level_and_an_age_may_be_said(self, memory: recollect.Engine) -> None:
+        memory.run("prune-vectors", scope=ANA, level="grip", age_days=95)
+        gone = [one for one in records(memory, Level.GRIP, Level.SEGMENT) if one.left]
+        assert {one.level for one in gone} == {Level.GRIP}
+        assert {one.created_at.date() for one in gone} == {(BEGAN + day * DAY).date() for day in range(5)}
+        memory.run("rebuild-index", scope=ANA, min_level="month", max_age_days=90)
+        weeks = records(memory, Level.WEEK)
+        assert weeks[0].left == BOTH
+        assert weeks[-1].left == ()
+
+    def test_a_wish_for_another_job_is_refused(self, memory: recollect.Engine) -> None:
+        with pytest.raises(FieldError, match="is nothing that consolidate goes by"):
+            memory.plan("consolidate", scope=ANA, level="day")
+        with pytest.raises(FieldError, match="is an age for one level"):
+            memory.run("prune-vectors", scope=ANA, age_days=3)
+
+    def test_settings_say_how_long(self, target: str, clock: Clock) -> None:
+        kept: dict[str, Any] = {"lifecycle": {"vector": {"segment_retention_days": "never", "day_retention_days": 10}}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=kept) as engine:
+            lived(engine)
+            engine.run("prune-vectors", scope=ANA)
+            assert {one.left for one in records(engine, Level.SEGMENT)} == {()}
+            assert {one.left for one in records(engine, Level.DAY)} == {(Index.VECTOR,)}
+            weeks = records(engine, Level.WEEK)
+            assert {one.stands_for for one in weeks} == {(Level.GRIP, Level.DAY)}
+
+    def test_the_level_that_stands_in_is_the_one_that_is_said(self, target: str, clock: Clock) -> None:
+        coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "month"}}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
+            lived(engine)
+            for one in records(engine, Level.MONTH):
+                engine.forget(one.id, scope=ANA)
+            engine.run("rebuild-index", scope=ANA)
+            assert {one.left for one in records(engine, Level.SEGMENT)} == {(Index.VECTOR,)}
+
+
+class TestPlans:
+    def test_a_plan_is_applied_just_so_and_undone_to_the_bit(self, memory: recollect.Engine) -> None:
+        before, asked = states(memory), "what is the codeword zebra4?"
+        found = [(one.id, one.score) for one in memory.search(asked, scope=ANA, levels=["segment", "grip"])]
+        plan = memory.plan(Job.REBUILD_INDEX, scope=ANA)
+        again = recollect.Plan.read(plan.to_json())
+        assert (again, again.hash) == (plan, plan.hash)
+        run = memory.apply(again)
+        assert {step.memory for step in plan.steps} == set(run.ids)
+        assert memory.plan(Job.REBUILD_INDEX, scope=ANA).changes is False
+        memory.undo(run)
+        assert states(memory) == before
+        assert [(one.id, one.score) for one in memory.search(asked, scope=ANA, levels=["segment", "grip"])] == found
+
+    def test_a_plan_is_refused_if_what_was_to_stand_in_is_gone(self, memory: recollect.Engine) -> None:
+        memory.run("prune-vectors", scope=ANA)
+        plan = memory.plan(Job.REBUILD_INDEX, scope=ANA)
+        assert not plan.of(Act.STAND_IN)
+        day = next(one.by for one in plan.of(Act.PRUNE))
+        memory.forget(str(day), scope=ANA)
+        before = states(memory)
+        with pytest.raises(Conflict, match="is not found in place of"):
+            memory.apply(plan)
+        assert states(memory) == before
+
+    def test_what_was_forgotten_lets_what_it_stood_for_come_back(self, memory: recollect.Engine) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
+            memory.forget(one.id, scope=ANA)
+        memory.run("rebuild-index", scope=ANA)
+        assert {one.left for one in records(memory, Level.SEGMENT, Level.GRIP)} == {()}
+        assert "zebra9" in best(memory, "codeword zebra9", levels=["segment"], profile="five-signal").text
+
+    def test_no_plan_takes_out_what_is_pinned(self, memory: recollect.Engine) -> None:
+        plan = memory.plan(Job.PRUNE_VECTORS, scope=ANA)
+        segment = next(step for step in plan.of(Act.PRUNE) if step.memory.startswith("segment"))
+        memory.pin(segment.memory, scope=ANA)
+        with pytest.raises(Conflict, match="has changed since"):
+            memory.apply(plan)
+
+    def test_readers_and_writers_go_on_beside_it(self, memory: recollect.Engine) -> None:
+        wrong: list[object] = []
+        over = threading.Event()
+
+        def reads() -> None:
+            while not over.is_set():
+                found = memory.search("what is the codeword zebra11?", scope=ANA, levels=["segment"], limit=1)
+                wrong.extend(one.memory for one in found if "zebra11" not in one.memory.text)
+                memory.remember(f"note {len(wrong)} of somebody", scope=BEN)
+
+        thread = threading.Thread(target=reads)
+        thread.start()
+        try:
+            told: list[tuple[int, int]] = []
+            runs = memory.run("rebuild-index", scope=ANA, progress=lambda done, total: told.append((done, total)))
+        finally:
+            over.set()
+            thread.join()
+        assert wrong == []
+        assert runs
+        assert told[-1][0] == told[-1][1] > 0
+
+
+class TestKeeping:
+    def test_it_is_given_away_and_taken_in_as_it_is(
+        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+    ) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        lines = list(memory.export())
+        with recollect.open(tmp_path / "other.db", embedder="hashing", clock=clock) as other:
+            other.import_(lines)
+            assert states(other) == states(memory)
+            assert other.stats(scope=ANA).unembedded == 0
+            assert list(other.export())[1:-1] == lines[1:-1]
+
+    def test_another_model_gives_no_vector_to_what_has_left(self, tmp_path: Path, clock: Clock) -> None:
+        path = tmp_path / "agent.db"
+        with recollect.open(path, embedder="hashing", clock=clock) as engine:
+            lived(engine)
+            engine.run("rebuild-index", scope=ANA)
+            contents = len(records(engine, *Level)) - len(records(engine, Level.SEGMENT, Level.GRIP))
+        assert recollect.re_embed(path, embedder="wordllama").embedded == contents
+        assert recollect.verify(path).problems == ()
+        with recollect.open(path, clock=clock) as engine:
+            assert engine.stats().unembedded == 0
+            assert "zebra2" in best(engine, "codeword zebra2", levels=["segment"]).text
+
+    def test_a_record_that_says_something_else_is_back(self, memory: recollect.Engine) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        segment = records(memory, Level.SEGMENT)[0]
+        memory.revise(segment.id, "- the walrus sleeps on the jetty", scope=ANA, provenance="operator")
+        assert best(memory, "where does the walrus sleep?", levels=["segment"]).id == segment.id
+
+    def test_a_late_event_brings_its_day_back_and_what_it_stands_for_stays_told(
+        self, memory: recollect.Engine, clock: Clock
+    ) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        late = {"text": "the otter was late that day", "at": BEGAN + 2 * DAY + 5 * MINUTE, "session": "s2"}
+        memory.observe([late], scope=ANA)
+        memory.rollup(scope=ANA)
+        day = next(one for one in records(memory, Level.DAY) if one.id.startswith("day-2026-01-07"))
+        assert day.stands_for == (Level.SEGMENT, Level.GRIP)
+        memory.run("rebuild-index", scope=ANA)
+        assert "otter" in best(memory, "who was late?", levels=["segment"]).text
+
+    def test_erasing_takes_along_what_has_left(self, memory: recollect.Engine) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        event = records(memory, Level.EVENT)[0]
+        memory.erase(scope=ANA, id=event.id)
+        assert not [one for one in states(memory) if event.text in one.text]
+        memory.rollup(scope=ANA)
+        memory.run("rebuild-index", scope=ANA)
+        assert not memory.plan(Job.REBUILD_INDEX, scope=ANA).changes
