@@ -228,7 +228,7 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("plan", "level", "fortnight", "field 'level': 'fortnight' is no level"),
         ("plan", "level", "month", "field 'level': 'month' is not one of event, segment, grip, day, week"),
         ("plan", "age_days", -1, "field 'age_days': -1 is not a count"),
-        ("plan", "age_days", 40_000, "field 'age_days': 40000 days are more than 36500"),
+        ("plan", "age_days", 40_000, "field 'age_days': 40000 days are not within 1..36500"),
         ("plan", "min_level", "day", "field 'min_level': is nothing that prune-vectors goes by"),
         ("plan", "max_age_days", 3, "field 'max_age_days': is nothing that prune-vectors goes by"),
         ("run", "job", "tidy", "field 'job': 'tidy' is no job"),

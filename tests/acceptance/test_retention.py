@@ -4,6 +4,7 @@ undone.
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -209,7 +210,7 @@ class TestPlans:
         day = next(one.by for one in plan.of(Act.PRUNE))
         memory.forget(str(day), scope=ANA)
         before = states(memory)
-        with pytest.raises(Conflict, match="is not found in place of"):
+        with pytest.raises(Conflict, match="was to be found in place of"):
             memory.apply(plan)
         assert states(memory) == before
 
@@ -249,6 +250,68 @@ class TestPlans:
         assert wrong == []
         assert runs
         assert told[-1][0] == told[-1][1] > 0
+
+    def test_an_index_may_be_left_while_the_other_is_entered_again(self, target: str, clock: Clock) -> None:
+        with recollect.open(target, embedder="hashing", clock=clock) as engine:
+            lived(engine)
+            engine.run("prune-vectors", scope=ANA)
+        kept = {"segment_retention_days": "never", "grip_retention_days": "never"}
+        swapped: dict[str, Any] = {"lifecycle": {"vector": kept}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=swapped) as engine:
+            plan = engine.plan("rebuild-index", scope=ANA)
+            assert "leaves text" in plan.of(Act.PRUNE)[0].reason
+            assert "belongs in vector" in plan.of(Act.PRUNE)[0].reason
+            engine.run("rebuild-index", scope=ANA)
+            assert {one.left for one in records(engine, Level.SEGMENT)} == {(Index.TEXT,)}
+            assert engine.stats(scope=ANA).unembedded == 0
+            found = engine.search(
+                "the codeword is zebra5", scope=ANA, levels=["segment"], profile="five-signal", limit=1
+            )
+            assert "zebra5" in next(iter(found)).memory.text
+
+    def test_events_that_left_by_hand_come_back_when_nothing_tells_them(self, memory: recollect.Engine) -> None:
+        memory.run("prune-vectors", scope=ANA, level="event", age_days=10)
+        assert {one.left for one in records(memory, Level.EVENT)} == {(Index.VECTOR,)}
+        for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
+            memory.forget(one.id, scope=ANA)
+        memory.run("rebuild-index", scope=ANA)
+        assert {one.left for one in records(memory, Level.EVENT)} == {()}
+
+    def test_part_of_a_plan_without_what_stands_in_is_refused(self, memory: recollect.Engine) -> None:
+        plan = memory.plan(Job.REBUILD_INDEX, scope=ANA)
+        before = states(memory)
+        with pytest.raises(Conflict, match="was to be found in place of"):
+            memory.apply(replace(plan, steps=plan.of(Act.PRUNE)))
+        assert states(memory) == before
+
+    def test_whoever_stands_in_is_not_undone_before_what_left(
+        self, memory: recollect.Engine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = states(memory)
+        monkeypatch.setattr("recollect.engine.plan.PART", 20)
+        first, *others = memory.run("rebuild-index", scope=ANA)
+        assert {one.level for one in first.memories} == {Level.DAY}
+        with pytest.raises(Conflict, match="undo the later runs first"):
+            memory.undo(first)
+        for run in (*reversed(others), first):
+            memory.undo(run)
+        assert states(memory) == before
+
+    def test_both_jobs_in_turn_change_nothing_more(self, target: str, clock: Clock) -> None:
+        coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
+            lived(engine)
+            engine.run("prune-vectors", scope=ANA)
+            engine.run("rebuild-index", scope=ANA)
+            for job in (Job.PRUNE_VECTORS, Job.REBUILD_INDEX) * 2:
+                assert engine.run(job, scope=ANA) == []
+
+    def test_what_is_said_of_words_is_not_said_of_vectors(self, target: str, clock: Clock) -> None:
+        coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
+            lived(engine)
+            engine.run("rebuild-index", scope=ANA, max_age_days=10)
+            assert {one.left for one in records(engine, Level.DAY)} == {(Index.TEXT,)}
 
 
 class TestKeeping:

@@ -129,8 +129,8 @@ def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: Cl
         },
         "lifecycle": {
             "time_zone": "Asia/Tokyo",
-            "vector": {"prune_schedule": "33 6 * * *", "segment_retention_days": 0},
-            "bm25": {"rebuild_schedule": "34 6 * * *", "grip_retention_days": 0},
+            "vector": {"prune_schedule": "33 6 * * *", "segment_retention_days": 1},
+            "bm25": {"rebuild_schedule": "34 6 * * *", "grip_retention_days": 1},
         },
     }
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": settings}

@@ -15,7 +15,7 @@ from recollect.model.plan import Job, Plan, Run, Wish
 from recollect.model.scope import Scope
 from recollect.render import plan as told
 
-DAYS = click.IntRange(min=0)
+DAYS = click.IntRange(min=1)
 
 
 def wishes(*names: str) -> Callable[[F], F]:

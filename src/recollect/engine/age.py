@@ -1,7 +1,8 @@
 """Age: records that have had their time leave an index, and others come back; planned first, and then done just so."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from recollect.lifecycle.ageing import Aged, Ageing, Keeping, ageing
 from recollect.lifecycle.policy import retention_of
 from recollect.model.index import Index
 from recollect.model.level import NODES, Level
-from recollect.model.memory import Memory, MemoryId, Status, named
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.plan import AGEING, AGEING_LEVELS, Act, Job, Plan, Step, Wish
 from recollect.model.scope import Scope
 from recollect.model.wording import shortened
@@ -29,7 +30,8 @@ def planned_prune(world: World, scope: Scope, wish: Wish) -> Plan:
     if wish.level is not None:
         age = kept[wish.level] if wish.age_days is None else timedelta(days=wish.age_days)
         kept = {wish.level: age}
-    return _planned(world, scope, Job.PRUNE_VECTORS, wish, [Keeping(Index.VECTOR, kept)])
+    words = Keeping(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # which stays as it is
+    return _planned(world, scope, Job.PRUNE_VECTORS, wish, [Keeping(Index.VECTOR, kept), words])
 
 
 def planned_rebuild(world: World, scope: Scope, wish: Wish) -> Plan:
@@ -39,7 +41,7 @@ def planned_rebuild(world: World, scope: Scope, wish: Wish) -> Plan:
 
     def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> Keeping:
         if wish.max_age_days is not None:
-            fine = AGEING_LEVELS[: AGEING_LEVELS.index(least)] if least in AGEING_LEVELS else AGEING_LEVELS
+            fine = AGEING_LEVELS[: AGEING_LEVELS.index(coarse)] if coarse in AGEING_LEVELS else AGEING_LEVELS
             leaving = [level for level in fine if kept[level] is not None]  # what never leaves, stays
             kept = {**kept, **dict.fromkeys(leaving, timedelta(days=wish.max_age_days))}
         return Keeping(index, kept, coarse, returning=True)
@@ -54,7 +56,7 @@ def planned_rebuild(world: World, scope: Scope, wish: Wish) -> Plan:
 def _planned(world: World, scope: Scope, job: Job, wish: Wish, rules: list[Keeping]) -> Plan:
     now, store = world.now(), world.store
     records = store.timeline(scope, RECORDS)
-    leaving = any(rule.retention.get(Level.EVENT) is not None for rule in rules)
+    leaving = any(rule.returning or rule.retention.get(Level.EVENT) is not None for rule in rules)
     if leaving or any(Level.EVENT in one.stands_for for one in records):
         records += store.timeline(scope, [Level.EVENT])
     found = ageing(records, rules, now)
@@ -66,7 +68,7 @@ def _planned(world: World, scope: Scope, job: Job, wish: Wish, rules: list[Keepi
         job=job,
         scope=scope,
         made_at=now,
-        parameters={**given, **{f"{rule.index.value} keeps": _told(rule) for rule in rules}},
+        parameters={**given, **{f"{rule.index.value} keeps": _told(rule) for rule in rules if rule.retention}},
         counts={"records": len(records), **{name: count for name, count in (acts | levels).items() if count}},
         steps=steps,
     )
@@ -75,14 +77,15 @@ def _planned(world: World, scope: Scope, job: Job, wish: Wish, rules: list[Keepi
 def _told(rule: Keeping) -> str:
     """How long each level is kept."""
     kept = {level.value: "ever" if age is None else f"{age.days} days" for level, age in rule.retention.items()}
-    return ", ".join(f"{level} {age}" for level, age in kept.items())
+    return f"{', '.join(f'{level} {age}' for level, age in kept.items())}, told by a {rule.least.value} at least"
 
 
 def _steps(found: Ageing, rules: list[Keeping]) -> Iterator[Step]:
     """What is to become of each record, the coarsest first: those that stand in for others are there before."""
     for one in found.changed:
         act = Act.PRUNE if one.leaves else Act.RETURN if one.returns else Act.STAND_IN
-        yield _step(one.memory, act, _reason(one, rules), by=one.by, state=_state(one))
+        by = next((teller for some in one.tellers.values() for teller in some), None)
+        yield _step(one.memory, act, _reason(one, rules), by=by, state=_state(one))
     for memory in found.pinned:
         yield _step(memory, Act.LEAVE, "old enough to leave, and pinned")
     for memory in found.untold:
@@ -102,59 +105,81 @@ def _step(memory: Memory, act: Act, reason: str, *, by: Memory | None = None, st
 
 
 def _reason(aged: Aged, rules: list[Keeping]) -> str:
-    level = aged.memory.level or Level.EVENT
+    level, told = aged.memory.level or Level.EVENT, list[str]()
     if aged.leaves:
-        ages = [rule.retention.get(level) for rule in rules if rule.index in aged.left]
+        ages = [rule.retention.get(level) for rule in rules if rule.index in aged.tellers]
         days = min((age.days for age in ages if age is not None), default=0)
+        by = " and ".join(dict.fromkeys(teller.id for some in aged.tellers.values() for teller in some))
         indexes = " and ".join(one.value for one in aged.left if one not in aged.memory.left)
-        told = "" if aged.by is None else f"; {aged.by.id} stands in"
-        return f"{level.value} older than {days} days leaves {indexes}{told}"
+        told.append(f"{level.value} older than {days} days leaves {indexes}; {by} stands in")
     if aged.returns:
-        return f"{level.value} belongs in {' and '.join(one.value for one in aged.memory.left if one not in aged.left)}"
+        indexes = " and ".join(one.value for one in aged.memory.left if one not in aged.left)
+        told.append(f"{level.value} belongs in {indexes}")
+    if told:
+        return ", and ".join(told)
     levels = " and ".join(one.value for one in aged.stands_for)
     return f"found for {levels} that have left" if levels else "nothing that it tells has left any more"
 
 
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How a record is found then: which indexes it has left, which levels it stands in for, and by whose ids it is told
+    in each index that it leaves.
+    """
+
+    left: tuple[Index, ...]
+    stands_for: tuple[Level, ...]
+    tellers: Mapping[Index, tuple[MemoryId, ...]]
+
+
 def _state(aged: Aged) -> str:
-    """How the record is found then: which indexes it has left, and which levels it stands in for."""
-    return ";".join(",".join(one.value for one in some) for some in (aged.left, aged.stands_for))
+    tellers = {index.value: [one.id for one in some] for index, some in aged.tellers.items()}
+    return json.dumps([list(aged.left), list(aged.stands_for), tellers], sort_keys=True)
 
 
-def _read_state(step: Step) -> tuple[tuple[Index, ...], tuple[Level, ...]]:
-    left, found, levels = (step.state or "").partition(";")
-    if not found:
-        raise FieldError(f"{show(step.state)} is not how a record is found; plan again", field="state")
-    return (
-        tuple(named("state", one, Index) for one in left.split(",") if one),
-        tuple(named("state", one, Level) for one in levels.split(",") if one),
-    )
+def _read_state(step: Step) -> _State:
+    try:
+        left, levels, tellers = json.loads(step.state or "")
+        return _State(
+            tuple(map(Index, left)),
+            tuple(map(Level, levels)),
+            {Index(index): tuple(map(MemoryId, some)) for index, some in dict(tellers).items()},
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FieldError(f"{show(step.state)} is not how a record is found; plan again", field="state") from error
 
 
 def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]:
     """How the plan is done; what comes back into the index of directions gets its own before."""
     states = {step.memory: _read_state(step) for step in plan.steps if step.act in AGEING}
-    back = [step.memory for step in plan.of(Act.RETURN) if Index.VECTOR not in states[step.memory][0]]
-    lacking = [one for one in world.store.get(plan.scope, back) if Index.VECTOR in one.left]
+    inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
+    lacking = [one for one in world.store.get(plan.scope, inside) if Index.VECTOR in one.left]
     found = world.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
     vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
 
     def done(writing: Writing, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         written = list[Memory]()
-        for step in plan.steps:
-            if step.act in AGEING:
-                memory, (left, levels) = present[step.memory], states[step.memory]
-                if step.act is Act.PRUNE:
-                    _refuse_loss(writing, plan.scope, memory, step, left)
-                written.append(writing.put(memory.changed(left=left, stands_for=levels), vectors.get(memory.id)))
+        for id, state in states.items():
+            memory = present[id]
+            _refuse_loss(writing, plan.scope, memory, state)
+            aged = memory.changed(left=state.left, stands_for=state.stands_for)
+            written.append(writing.put(aged, vectors.get(id)))
         return written
 
     return done
 
 
-def _refuse_loss(writing: Writing, scope: Scope, memory: Memory, step: Step, left: tuple[Index, ...]) -> None:
-    """What is pinned never leaves, and nothing does unless what tells it is found where it is not."""
-    if memory.pinned:
+def _refuse_loss(writing: Writing, scope: Scope, memory: Memory, state: _State) -> None:
+    """What is pinned never leaves, and nothing leaves an index in which what tells it is not found in its place."""
+    leaving = [index for index in state.left if index not in memory.left]
+    if leaving and memory.pinned:
         raise FieldError(f"{show(memory.id)} is pinned, and does not leave an index", field="steps")
-    by, new = writing.get(scope, step.by or memory.id), set(left) - set(memory.left)
-    if by is None or by.status is not Status.ACTIVE or by.level not in NODES or new <= set(by.left):
-        raise Conflict(f"the record {show(step.by)} is not found in place of {show(memory.id)} any more; plan again")
+    for index in leaving:
+        tellers = [writing.get(scope, id) for id in state.tellers.get(index, ())]
+        if not tellers or not all(one is not None and _stands_in(one, memory, index) for one in tellers):
+            raise Conflict(f"what was to be found in place of {show(memory.id)} is not, by now; plan again")
+
+
+def _stands_in(record: Memory, memory: Memory, index: Index) -> bool:
+    there = record.status is Status.ACTIVE and record.level in NODES and index not in record.left
+    return there and memory.level in record.stands_for

@@ -79,7 +79,7 @@ def run(world: World, job: Job, scope: Scope, wish: Wish, progress: Progress) ->
                 found = apply(world, part)
             except Conflict:
                 disturbed = True
-                continue
+                break  # what comes later may need what this part was to do
             runs += [found] if found.run is not None else []
             done += len(part.steps)
             progress(done, total)

@@ -10,9 +10,11 @@ from recollect.engine.erase import descent
 from recollect.engine.succession import is_a_truth, overlapping, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, NotFound, show
+from recollect.lifecycle.ageing import unfound
 from recollect.model import limits
 from recollect.model.curation import Undone
 from recollect.model.index import Index
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance, Trust, least
@@ -36,6 +38,7 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
     limits.a_count("run", run)
 
     vectors = _anew(world, scope, run)
+    _refuse_gap(world, scope, run)
 
     def change(writing: Writing) -> Undone:
         states = [_former(writing, scope, id, run) for id in writing.written_by(scope, run)]
@@ -71,6 +74,24 @@ def _anew(world: World, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
     found = world.store.write(look)
     vectors = world.embed([one.embedded_text for one in found], "memory") if found else ()
     return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
+
+
+def _refuse_gap(world: World, scope: Scope, run: int) -> None:
+    """Whoever stands in for what has left an index does so until that is back."""
+    store = world.store
+    written = store.write(
+        lambda writing: [(id, writing.before(scope, id, run)) for id in writing.written_by(scope, run)]
+    )
+    former = {id: found[0] for id, found in written if found is not None}
+    now = {one.id: one for one in store.get(scope, list(former))}
+    if all(set(now[id].stands_for) <= set(one.stands_for) for id, one in former.items() if id in now):
+        return
+    there = {one.id: one for one in store.timeline(scope, list(Level))}
+    lonely = {one.id for one in unfound(there.values())}
+    gone = [one for one in unfound({**there, **former}.values()) if one.id not in lonely]
+    if gone:
+        away = f"the record {show(gone[0].id)} has left an index in which nothing would be found in its place"
+        raise Conflict(f"{away}; undo the later runs first, the last one before the others")
 
 
 @dataclass(frozen=True, slots=True)

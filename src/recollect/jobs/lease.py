@@ -41,9 +41,15 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether it is still ours; asked of the store if it may have run out, as when the machine slept."""
+        """Whether it is still ours; asked of the store if it may have run out, as when the machine slept. Where that
+        cannot be asked, whoever is next goes on.
+        """
         if not self._lost and self._clock() > self._until:
-            self._renew()
+            try:
+                self._renew()
+            except RecollectError as error:
+                _LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
+                return False
         return not self._lost
 
     def _renew_until_over(self) -> None:

@@ -95,7 +95,9 @@ class Scheduler:
 
     def run(self) -> None:
         """Run whatever falls due, until somebody stops it."""
-        stopping = self._stopping
+        self._run_until(self._stopping)
+
+    def _run_until(self, stopping: threading.Event) -> None:
         while not stopping.is_set():
             try:
                 with self._working.here:
@@ -109,7 +111,9 @@ class Scheduler:
     def start(self) -> None:
         """Do that in a thread, until `stop` or `close`; nothing if it does already."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self.run, name="recollect-scheduler", daemon=True)
+            given = (self._stopping,)  # the one that `stop` sets, also if it does so before the thread looks
+            name = "recollect-scheduler"
+            self._thread = threading.Thread(target=self._run_until, args=given, name=name, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:

@@ -34,13 +34,13 @@ class Keeping:
 @dataclass(frozen=True, slots=True)
 class Aged:
     """What is to become of a record: the indexes that it is outside of then, the levels that it stands in for, and who
-    stands in for it, if it leaves one.
+    stand in for it in each that it leaves.
     """
 
     memory: Memory
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
-    by: Memory | None = None
+    tellers: Mapping[Index, tuple[Memory, ...]]
 
     @property
     def leaves(self) -> bool:
@@ -67,16 +67,17 @@ def ageing(records: Sequence[Memory], keeping: Sequence[Keeping], now: datetime)
     lineage = _Lineage.of(records)
     in_order = sorted(lineage.records.values(), key=lambda one: (COARSEST_FIRST.index(_level(one)), one.id))
     outside = {one.id: set(one.left) for one in in_order}
-    tellers: dict[MemoryId, Memory] = {}
+    tellers: dict[MemoryId, dict[Index, tuple[Memory, ...]]] = defaultdict(dict)
     pinned, untold = dict[MemoryId, Memory](), dict[MemoryId, Memory]()
     for rule in keeping:
         for one in in_order:
             was_outside = rule.index in outside[one.id]
             old = _is_old(one, rule, now)
-            teller = lineage.teller(one, rule, outside) if old and not one.pinned else None
-            if teller is not None:
+            told_by = lineage.tellers(one, rule, outside) if old and not one.pinned else ()
+            if told_by:
                 outside[one.id].add(rule.index)
-                tellers[one.id] = teller
+                if rule.index not in one.left:
+                    tellers[one.id][rule.index] = told_by
             elif was_outside and rule.returning:
                 outside[one.id].discard(rule.index)
             elif old and not was_outside:
@@ -87,7 +88,7 @@ def ageing(records: Sequence[Memory], keeping: Sequence[Keeping], now: datetime)
             one,
             tuple(index for index in Index if index in outside[one.id]),
             tuple(level for level in Level if level in standing[one.id]),
-            tellers.get(one.id),
+            tellers[one.id],
         )
         for one in in_order
     ]
@@ -117,10 +118,23 @@ def _standing(
     for one in in_order:
         for index in outside[one.id]:
             rule = Keeping(index, {}, least.get(index, Level.DAY))
-            teller = lineage.teller(one, rule, outside) or lineage.teller(one, Keeping(index, {}), outside)
-            if teller is not None:
+            for teller in lineage.tellers(one, rule, outside) or lineage.tellers(one, Keeping(index, {}), outside):
                 found[teller.id].add(_level(one))
     return found
+
+
+def unfound(records: Iterable[Memory]) -> list[Memory]:
+    """Those that have left an index in which nothing that tells them stands in for them."""
+    lineage = _Lineage.of(records)
+    outside = {one.id: set(one.left) for one in lineage.records.values()}
+    every = ((one, index) for one in lineage.records.values() for index in one.left)
+    return [one for one, index in every if not _is_stood_for(one, lineage.above(one), index, outside)]
+
+
+def _is_stood_for(
+    record: Memory, above: Iterable[Memory], index: Index, outside: Mapping[MemoryId, set[Index]]
+) -> bool:
+    return any(record.level in one.stands_for and index not in outside[one.id] for one in above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +154,19 @@ class _Lineage:
                     made_of[part].append(one)
         return cls(known, made_of)
 
-    def teller(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> Memory | None:
-        """The finest record that stays in the index, is coarse enough, and tells all that this one does."""
+    def tellers(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> tuple[Memory, ...]:
+        """The finest records that stay in the index, are coarse enough, and tell all that this one does together."""
         level = _level(record)
         wanted = NODES[max(NODES.index(rule.least), NODES.index(level) + 1 if level in NODES else 0) :]
-        if level in THROUGH_PARTS:
-            told = [self._above(part, record) for part in record.derived_from]
-        else:
-            told = [self._above(record.id, record)]
-        if not told or not all(self._finest(one, wanted, rule.index, outside) for one in told):
-            return None
-        return self._finest([one for some in told for one in some], wanted, rule.index, outside)
+        parts = record.derived_from if level in THROUGH_PARTS else (record.id,)
+        told = [self._finest(self._above(part, record), wanted, rule.index, outside) for part in parts]
+        found = {one.id: one for one in told if one is not None}
+        return tuple(found.values()) if all(told) else ()
+
+    def above(self, record: Memory) -> list[Memory]:
+        """All that tells what the record does, or some of it."""
+        parts = record.derived_from if _level(record) in THROUGH_PARTS else (record.id,)
+        return [one for part in parts for one in self._above(part, record)]
 
     def _above(self, id: str, record: Memory) -> list[Memory]:
         """All that is made of it, and what is made of that, but for the record itself."""

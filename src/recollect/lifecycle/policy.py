@@ -81,8 +81,8 @@ def _check_retention(policy: VectorPolicy | Bm25Policy) -> None:
     for level in AGEING_LEVELS:
         name = f"{level.value}_retention_days"
         days = getattr(policy, name)
-        if days != NEVER and not 0 <= limits.a_count(name, days) <= MOST_DAYS:
-            problem = f"{show(days)} is more than {MOST_DAYS} days; what never leaves is {show(NEVER)}"
+        if days != NEVER and not 1 <= limits.a_count(name, days) <= MOST_DAYS:
+            problem = f"{show(days)} days are not within 1..{MOST_DAYS}; what never leaves is {show(NEVER)}"
             raise FieldError(problem, field=name)
 
 

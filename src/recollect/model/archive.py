@@ -82,6 +82,8 @@ class Saved:
     def lacking(self) -> list[int]:
         """The places of the contents that lack a vector, and had not to let go of it to leave an index."""
         gone = {place for memory, place in self.versions if Index.VECTOR in memory.left}
+        present, place = self.versions[-1]
+        gone -= set() if Index.VECTOR in present.left else {place}
         return [place for place, one in enumerate(self.contents) if one.vector is None and place not in gone]
 
     @property

@@ -64,8 +64,8 @@ class Wish:
                 raise FieldError(f"{show(level.value)} is not one of {known}", field=name)
         for name in ("age_days", "max_age_days"):
             days = getattr(self, name)
-            if days is not None and limits.a_count(name, days) > MOST_DAYS:
-                raise FieldError(f"{days} days are more than {MOST_DAYS}", field=name)
+            if days is not None and not 1 <= limits.a_count(name, days) <= MOST_DAYS:
+                raise FieldError(f"{days} days are not within 1..{MOST_DAYS}", field=name)
         if self.age_days is not None and self.level is None:
             raise FieldError("is an age for one level; say which, with level", field="age_days")
 

@@ -57,9 +57,15 @@ def _part(table: str) -> str:
     )
 
 
-_GONE = " OR ".join(
-    f"EXISTS (SELECT FROM {states} s WHERE (s.root, s.content) = (c.root, c.number) AND {_unembedded('s')} OFFSET 0)"
-    for states in ("memories", "versions")
+def _saying(states: str) -> str:
+    """The states that say a content."""
+    return f"SELECT FROM {states} s WHERE (s.root, s.content) = (c.root, c.number)"
+
+
+_GONE = (
+    f"CASE WHEN EXISTS ({_saying('memories')} OFFSET 0)"
+    f" THEN EXISTS ({_saying('memories')} AND {_unembedded('s')} OFFSET 0)"
+    f" ELSE EXISTS ({_saying('versions')} AND {_unembedded('s')} OFFSET 0) END"
 )
 """Whether a content has no direction because who says it has left that index."""
 

@@ -18,7 +18,6 @@ _INSIDE = (
 """The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
 
 
-
 def _levels(table: str) -> str:
     """The level of a state, and behind it those that it stands for."""
     return f"{table}.level || coalesce({table}.more ->> '$.stands_for', '')"
@@ -44,9 +43,10 @@ def _unembedded(table: str) -> str:
     return f"instr({_left(table)}, 'vector') > 0"
 
 
-_GONE = " OR ".join(
-    f"EXISTS (SELECT 1 FROM {states} s WHERE s.content = c.number AND {_unembedded('s')})"  # noqa: S608 — names of ours
-    for states in ("memories", "versions")
+_GONE = (
+    "CASE WHEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number)"  # noqa: S608 — names of ours
+    f" THEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number AND {_unembedded('s')})"
+    f" ELSE EXISTS (SELECT 1 FROM versions s WHERE s.content = c.number AND {_unembedded('s')}) END"
 )
 """Whether a content has no direction because who says it has left that index."""
 
