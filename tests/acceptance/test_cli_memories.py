@@ -73,6 +73,8 @@ def test_a_memory_keeps_all_that_was_said_of_it(shell: Shell) -> None:
         "trust": "external",  # as nobody sees what it is derived from
         "subject": "ana: seat",
         "indexed": True,
+        "left": [],
+        "stands_for": [],
         "remark": None,
         "source": "mail-7",
         "derived_from": ["m1"],

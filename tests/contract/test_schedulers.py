@@ -293,8 +293,7 @@ def test_a_lease_that_cannot_be_renewed_for_a_while_is_tried_again(clock: Clock,
         with closing(Database.open(path).connect()) as other:
             other.execute("BEGIN IMMEDIATE")  # so that nobody else can write
             clock.now = NOON + 2 * HOUR
-            with pytest.raises(StoreBusy):
-                _ = lease.is_held
+            assert not lease.is_held  # for all that anybody knows
             other.execute("ROLLBACK")
         until(lambda: is_kept(hurried))
         assert lease.is_held

@@ -126,6 +126,8 @@ class PostgresSession:
             failed = failed or error
         finally:
             self._pipeline = None
+        if isinstance(failed, IndexError) and self._db.closed:  # the driver loses count of its answers
+            raise psycopg.OperationalError("the connection ended before all was answered") from failed
         if failed is not None:
             raise failed
 
