@@ -356,6 +356,32 @@ class TestKeeping:
         memory.run("rebuild-index", scope=ANA)
         assert "otter" in best(memory, "who was late?", levels=["segment"]).text
 
+    @pytest.mark.parametrize(("kept", "teller"), [(365, "day-2026-01-08-"), (10, "week-2026-W02-")])
+    def test_what_is_made_anew_after_an_erasure_stands_in_at_once(
+        self, target: str, clock: Clock, kept: int, teller: str
+    ) -> None:
+        keeping = {"event_retention_days": 60, "day_retention_days": kept}
+        settings: dict[str, Any] = {"lifecycle": {"vector": keeping, "bm25": keeping}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
+            lived(engine)
+            engine.run("rebuild-index", scope=ANA)
+            before = next(one for one in engine.memories(scope=ANA) if one.id.startswith(teller))
+            ferry = next(one for one in records(engine, Level.EVENT) if "ferry number 3 " in one.text)
+            engine.erase(scope=ANA, id=ferry.id)
+
+            engine.rollup(scope=ANA)
+
+            after = engine.get(before.id, scope=ANA)
+            assert Level.EVENT in after.stands_for
+            assert set(after.stands_for) >= set(before.stands_for) - {Level.SEGMENT}  # which is new as well
+            assert "zebra3" in best(engine, "zebra3", profile="search").text
+
+    def test_a_week_whose_days_are_found_stands_in_for_nothing_after_an_erasure(self, memory: recollect.Engine) -> None:
+        memory.run("rebuild-index", scope=ANA)
+        memory.erase(scope=ANA, id=records(memory, Level.EVENT)[0].id)
+        memory.rollup(scope=ANA)
+        assert {one.stands_for for one in records(memory, Level.WEEK, Level.MONTH)} == {()}
+
     def test_erasing_takes_along_what_has_left(self, memory: recollect.Engine) -> None:
         memory.run("rebuild-index", scope=ANA)
         event = records(memory, Level.EVENT)[0]

@@ -340,6 +340,25 @@ class TestRollingUp:
         (month,) = records(memory, Level.MONTH)
         assert "Lisbon" in month.text
 
+    @pytest.mark.parametrize("level", [Level.WEEK, Level.MONTH])
+    def test_a_record_that_is_restored_tells_what_happened_meanwhile(
+        self, memory: recollect.Engine, level: Level
+    ) -> None:
+        memory.observe(told(SEATS, BEGAN), scope=ANA)
+        memory.rollup(scope=ANA)
+        (former,) = records(memory, level)
+        memory.forget(former.id, scope=ANA)
+        memory.observe(told(DOG, BEGAN + DAY, "s2"), scope=ANA)
+        for _ in range(2):
+            memory.rollup(scope=ANA)
+
+        memory.restore(former.id, scope=ANA)
+        memory.rollup(scope=ANA)
+
+        (restored,) = records(memory, level)
+        assert "Bruno" in restored.text
+        assert memory.rollup(scope=ANA).changed == 0
+
     def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(self, file: recollect.Engine, clock: Clock) -> None:
         clock.now = BEGAN + 2 * HOUR
         budget = file.observe(told(SEATS, BEGAN + 115 * MINUTE), scope=ANA)[2]

@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 CHECKPOINT = "rollup"
 """Under which name it is noted how far the rollup of a scope got."""
 
-WATCHED = (Level.SEGMENT, Level.GRIP, Level.DAY, Level.MONTH, Level.EVENT)
-"""What coarser records are made of: whoever changes one of them by hand changes what those should tell."""
+WATCHED = (Level.SEGMENT, Level.GRIP, *NODES, Level.EVENT)
+"""All of it: whoever changes a record by hand changes what coarser ones should tell; and one that comes back after it
+was put away may tell less than happened meanwhile.
+"""
+
+FINEST = (Level.EVENT, Level.SEGMENT, Level.GRIP)
+"""What is of no period of the calendar."""
 
 ATTEMPTS = 5
 """How often it begins anew because something was erased meanwhile."""
@@ -128,6 +133,8 @@ class _Rollup:
     token: str = ""
     commit: int = 0
     """The last commit whose events were looked at."""
+    left: set[Level] = field(default_factory=set[Level])
+    """The levels of which records of the day that was looked at last have left an index."""
     made: Counter[Level] = field(default_factory=Counter[Level])
     revised: Counter[Level] = field(default_factory=Counter[Level])
     archived: Counter[Level] = field(default_factory=Counter[Level])
@@ -193,7 +200,23 @@ class _Rollup:
         if self._stands(wanted, known):
             return
         summary = self.world.summariser.summarise(wanted.passages, level=period.level, most=POINTS[period.level])
-        self._write([_Made(wanted.memory(summary, self.world.summarised_by), wanted.first, wanted.last, parts)], [])
+        record = wanted.memory(summary, self.world.summarised_by)
+        if known is None:
+            record = record.changed(stands_for=self._outside(period))
+        self._write([_Made(record, wanted.first, wanted.last, parts)], [])
+
+    def _outside(self, period: Period) -> tuple[Level, ...]:
+        """The levels of which records of the period have left an index where nothing finer than its own tells them: if
+        that was erased, and is made anew, it stands in for them at once.
+        """
+        left, below = self.left, NODES[: NODES.index(period.level)]
+        if below:
+            begins, ends, read = period.begins(self.world.zone), period.ends(self.world.zone), self.world.store.timeline
+            left = _levels_outside(read(self.scope, below, since=begins, before=ends))
+            if below[-1] not in left:
+                return ()
+            left |= _levels_outside(read(self.scope, FINEST, since=begins, before=ends))
+        return tuple(level for level in Level if level in left)
 
     def _segments(self, day: Period, *, over: bool) -> list[Memory]:
         """Bring the segments of a day up to date, with their grips; gives those that hold, in order."""
@@ -203,6 +226,7 @@ class _Rollup:
         hushed = self._hushed(begins, ends)
         events = [one for one in events if one.id not in hushed]
         there = store.timeline(self.scope, [Level.SEGMENT, Level.GRIP], since=begins, before=ends)
+        self.left = _levels_outside([*events, *there])
         stretches = list(self._stretches(events, over=over))
         known = self._known([one.id for one, _ in stretches])
 
@@ -307,6 +331,11 @@ class _Rollup:
             return self.unchanged
         writing.put(known.changed(status=Status.ARCHIVED, remark=RETOLD), None)
         return self.archived
+
+
+def _levels_outside(records: Iterable[Memory]) -> set[Level]:
+    """The levels of those that have left an index."""
+    return {one.level for one in records if one.left and one.level is not None}
 
 
 def _whole(record: Memory) -> _Made:
