@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from recollect.engine.engine import Engine
-from recollect.errors import Conflict, RecollectError
+from recollect.errors import RecollectError
 from recollect.model.memory import Status
 from recollect.model.plan import Job
 from recollect.model.scope import Scope
@@ -23,15 +23,9 @@ def _rollup(engine: Engine, scope: Scope) -> Mapping[str, int]:
 
 
 def _consolidate(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    """One that somebody wrote into twice while it was planned is left to the next time."""
-    for _ in range(2):
-        try:
-            run = engine.apply(engine.plan(Job.CONSOLIDATE, scope=scope))
-        except Conflict:
-            continue
-        gone = sum(one.status is Status.CONSOLIDATED for one in run.memories)
-        return {"made": len(run.memories) - gone, "consolidated": gone}
-    return {"left": 1}
+    written = [one for run in engine.run(Job.CONSOLIDATE, scope=scope) for one in run.memories]
+    gone = sum(one.status is Status.CONSOLIDATED for one in written)
+    return {"made": len(written) - gone, "consolidated": gone}
 
 
 def _extract(engine: Engine, scope: Scope) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -163,6 +164,23 @@ def test_a_change_that_fails_harms_no_other_in_its_commit(database: Database, wr
         assert done[2].result() == 2
     assert len(commits) == 1
     assert notes(database) == ["first", "third"]
+
+
+def test_who_is_refused_finds_what_stood_in_the_way(database: Database, writer: Writer) -> None:
+    def refused() -> list[str]:
+        with pytest.raises(StoreError, match="UNIQUE"):
+            writer.write(note("first"))
+        return notes(database)
+
+    with ThreadPoolExecutor(3) as pool:
+        with paused(writer):
+            pool.submit(writer.write, note("first"))
+            wait_until(lambda: len(writer._waiting) == 1)
+            found = pool.submit(refused)
+            wait_until(lambda: len(writer._waiting) == 2)
+            pool.submit(writer.write, lambda _: time.sleep(MOMENT))
+            wait_until(lambda: len(writer._waiting) == 3)
+        assert found.result() == ["first"]
 
 
 def test_many_threads_and_processes_lose_no_write(database: Database) -> None:

@@ -2,7 +2,9 @@
 
 import logging
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import apsw
 
@@ -90,8 +92,12 @@ class Clerk:
         return False
 
     def _commit(self, db: apsw.Connection) -> None:
-        """Run what waits in one transaction; who asked is told when it is on the disk, or that it never will be."""
-        group: list[tuple[Asked, object]] = []
+        """Run what waits in one transaction; who asked is told when it is on the disk, or that it never will be.
+
+        Who was refused is told then too: what stood in the way can be read from then on, and would not be there if the
+        commit failed.
+        """
+        group: list[tuple[Asked, Callable[[], None]]] = []
         end = time.monotonic() + LONGEST
         try:
             while len(group) < MOST and time.monotonic() < end and (asked := self._waiting.begin(alone=False)):
@@ -102,21 +108,21 @@ class Clerk:
             for asked, _ in group:
                 asked.promise.set_exception(self._shared(error))
             return
-        for asked, outcome in group:
-            asked.promise.set_result(outcome)
+        for _, tell in group:
+            tell()
 
-    def _attempt(self, db: apsw.Connection, asked: Asked, group: list[tuple[Asked, object]]) -> None:
-        """Run one change and add it to the group; one that fails is undone by itself, and who asked is told."""
+    def _attempt(self, db: apsw.Connection, asked: Asked, group: list[tuple[Asked, Callable[[], None]]]) -> None:
+        """Run one change and add it to the group; one that fails is undone by itself."""
         try:
             db.execute("SAVEPOINT change")
-            outcome = asked.act(db)
+            tell = partial(asked.promise.set_result, asked.act(db))
         except BaseException as error:
-            asked.promise.set_exception(self._own(error))
+            tell = partial(asked.promise.set_exception, self._own(error))
             if not db.in_transaction:  # as when the disk is full: the whole group is lost
+                tell()
                 raise
             db.execute("ROLLBACK TO change")
-        else:
-            group.append((asked, outcome))
+        group.append((asked, tell))
         db.execute("RELEASE change")
 
     def _wipe(self, db: apsw.Connection) -> None:
