@@ -310,6 +310,9 @@ class View:
             status=Status.ACTIVE if self.active[row] else Status.SUPERSEDED,
             pinned=bool(row in self.pinned),
             valid_until=None if np.isnan(until) else moment(int(until)),
+            indexed=True,
+            left=(),
+            stands_for=(),
         )
 
     @derived

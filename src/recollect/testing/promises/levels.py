@@ -65,6 +65,15 @@ class Levels:
             assert levels(store, known_at=known_at) == {"a": version.level}
         assert levels(store) == {"a": None}
 
+    def test_what_was_said_before_is_shown_as_what_stands_in_for_nothing(self, store: Store, writer: Store) -> None:
+        day = a_note("day", level=Level.DAY, text="before", created_at=NOW - 3 * DAY, stands_for=EVENTS)
+        put(writer, day)
+        put(writer, day.changed(text="now", updated_at=NOW - DAY, revisions=2))
+        found = store.gather(a_probe(at=NOW - 2 * DAY))
+        (shown,) = found.memories(found.rows.tolist())
+        assert shown is not None
+        assert (shown.text, shown.stands_for, shown.left, shown.indexed) == ("before", (), (), True)
+
     def test_what_is_of_another_level_than_is_asked_for_is_not_recalled(self, store: Store, writer: Store) -> None:
         put(writer, a_note("plain"), an_event("event"), a_note("day", level=Level.DAY, scope=TEAM, shared=True))
         expected = {"plain": None, "event": Level.EVENT, "day": Level.DAY}
