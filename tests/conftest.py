@@ -1,7 +1,10 @@
-"""How hard Hypothesis looks, which HYPOTHESIS_PROFILE says, and databases on a real PostgreSQL server."""
+"""How hard Hypothesis looks (HYPOTHESIS_PROFILE says so), where files are, and databases of a real PostgreSQL."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +12,11 @@ from hypothesis import HealthCheck, settings
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.keeping import Clock
 from tests.postgres import Server, a_server
+
+IN_MEMORY, ENOUGH = Path("/dev/shm"), 6 << 30  # noqa: S108
+if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ENOUGH:
+    os.environ["TMPDIR"] = str(IN_MEMORY)  # of children too: a disk makes each of the many commits wait for itself
+    tempfile.tempdir = None
 
 LARGE = [HealthCheck.data_too_large]  # how many examples are, by chance, too large to be made says nothing of a test
 settings.register_profile("common", deadline=None, suppress_health_check=LARGE)
