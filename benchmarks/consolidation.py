@@ -82,7 +82,7 @@ def in_store(count: int, folder: Path) -> None:
     print(
         f"{count:>9,} memories  plan {planning:6.2f} s  apply {applying:6.2f} s  undo {undoing:6.2f} s  "
         f"{plan.counts['compared']:>14,} pairs ({share:.1%} of all)  "
-        f"{plan.counts['create']:,} made of {plan.counts['consolidate']:,}, {plan.counts['leave']:,} left"
+        f"{plan.counts['create']:,} made of {plan.counts['consolidate']:,}, {plan.counts['keep']:,} left"
     )
 
 

@@ -13,6 +13,7 @@ from recollect.dialects.lifecycle_rfc import (
     usage_penalty,
 )
 from recollect.engine.engine import Engine
+from recollect.engine.episodes import Episodes
 from recollect.errors import (
     BudgetError,
     Conflict,
@@ -34,13 +35,14 @@ from recollect.errors import (
 from recollect.jobs.scheduler import Scheduler
 from recollect.model.candidate import Candidate
 from recollect.model.draft import Draft
+from recollect.model.episode import Action, Episode, Outcome, Result
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance, Trust
-from recollect.model.usage import Usage
+from recollect.model.usage import Noted, Usage
 from recollect.model.verdict import (
     Changed,
     Created,
@@ -58,8 +60,10 @@ from recollect.model.verdict import (
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
+from recollect.packing.replay import Replay
 from recollect.packing.why import why
 from recollect.ranking.door import rank
+from recollect.ranking.episodes import FailureMode, Similar
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profile import Profile
@@ -78,6 +82,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Action",
     "Barred",
     "BelowMinimum",
     "Budget",
@@ -91,7 +96,10 @@ __all__ = [
     "Draft",
     "EmbedderMismatch",
     "Engine",
+    "Episode",
+    "Episodes",
     "Explanation",
+    "FailureMode",
     "FieldError",
     "Gated",
     "Index",
@@ -101,6 +109,8 @@ __all__ = [
     "Memory",
     "MemoryScorer",
     "NotFound",
+    "Noted",
+    "Outcome",
     "Outdated",
     "Outranked",
     "Plan",
@@ -118,6 +128,8 @@ __all__ = [
     "RecollectError",
     "Refused",
     "Reinforced",
+    "Replay",
+    "Result",
     "Scheduler",
     "SchemaMismatch",
     "SchemesDiffer",
@@ -128,6 +140,7 @@ __all__ = [
     "SearchScore",
     "Settings",
     "SignalMissing",
+    "Similar",
     "Status",
     "StoreBusy",
     "StoreError",

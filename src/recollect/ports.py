@@ -20,7 +20,7 @@ from recollect.model.summary import Passage, Summary
 from recollect.model.tally import Tally
 from recollect.model.timetable import Entry, Occurrence
 from recollect.model.trace import Trace
-from recollect.model.usage import Usage, Use, Vote
+from recollect.model.usage import Sign, Usage, Use, Vote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,6 +168,18 @@ class Writing(Protocol):
         """
         ...
 
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        """As `Store.timeline` has it, and so it stays until this transaction ends."""
+        ...
+
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         """As `Store.touched` has it, and so it stays until this transaction ends."""
         ...
@@ -185,11 +197,22 @@ class Writing(Protocol):
         ...
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        """Count one use for each memory that the scope may see; unknown ids are skipped."""
+        """Count one use for each memory that the scope may see; unknown ids are skipped.
+
+        A sign needs a context, and counts once for it and the memory, whoever notes it again.
+        """
+        ...
+
+    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+        """Note no longer a sign of those of these memories that the scope may see, in a context."""
         ...
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
         """Take these votes, each in place of what the same principal said before in the same context."""
+        ...
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        """What a context of the scope was made of, as `Store.context` has it."""
         ...
 
     def trace(self, trace: Trace) -> None:
@@ -261,6 +284,18 @@ class Store(Protocol):
         """What happened to each of these, in their order; nothing, for those that the scope may not see."""
         ...
 
+    def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
+        """The votes that stand in these contexts, as far as they are exactly that scope's, on memories that it may see;
+        in the order of context, memory and principal.
+        """
+        ...
+
+    def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
+        """The signs that were noted in these contexts, as far as they are exactly that scope's, of memories that it may
+        see; in the order of context, memory and use.
+        """
+        ...
+
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of the scope's memory, the oldest first; none if there is no such memory."""
         ...
@@ -297,6 +332,10 @@ class Store(Protocol):
 
     def context(self, scope: Scope, id: str) -> Trace | None:
         """What a context of the scope was made of."""
+        ...
+
+    def contexts(self, scope: Scope) -> Iterator[Trace]:
+        """What every context of exactly that scope was made of, the oldest first and then by id."""
         ...
 
     def kept(self, scope: Scope, key: str) -> Kept | None:

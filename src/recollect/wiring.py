@@ -101,6 +101,7 @@ def open(
             zone=config.a_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
             consolidation=chosen.consolidation,
             topics=chosen.topics,
+            episodic=chosen.episodic,
             summariser=_summariser(chosen),
         )
     )
@@ -195,6 +196,8 @@ def scheduler(
     told = _ignored if heard is None else limits.a_callable("heard", heard)
     now = _now if clock is None else _checked(clock)
     named = None if embedder is None else _an_embedder(embedder, chosen)
+    if not is_database(path) and not _is_there(path):
+        raise NotFound(f"there is no store {show(path)} that jobs could look after; `recollect.open` makes one")
     return Scheduler(
         _timetable(path, chosen),
         partial(open, path, embedder=named, clock=clock, settings=chosen),
@@ -216,6 +219,7 @@ def _schedules(settings: Settings) -> Mapping[str, Schedule]:
         "extract": settings.scheduler.extract,
         "topics": settings.scheduler.topics,
         "prune-vectors": settings.lifecycle.vector.prune_schedule,
+        "prune-episodes": settings.episodic.prune_schedule,
         "rebuild-index": settings.lifecycle.bm25.rebuild_schedule,
         "consolidate": settings.scheduler.consolidate,
     }

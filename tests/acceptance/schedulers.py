@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.jobs.work import JOBS, Work
+from recollect.jobs.work import JOBS, Did, Work
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
 from recollect.testing.keeping import Clock
@@ -31,7 +31,7 @@ def _noted(diary: Path, name: str, _: recollect.Engine, scope: Scope) -> Mapping
     return {"noted": 1}
 
 
-def _hung(pipe: Connection, engine: recollect.Engine, scope: Scope) -> Mapping[str, int]:
+def _hung(pipe: Connection, engine: recollect.Engine, scope: Scope) -> Mapping[str, int] | Did:
     """A rollup that comes to nothing more in the second scope."""
     done = JOBS["rollup"](engine, scope)
     if engine.scopes().index(scope) == 1:

@@ -23,13 +23,19 @@ Answers = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Calls commands on one store, and insists on the exit code."""
+    """Calls commands on one store, and insists on the exit code; the `address` is that of a database, if it is one."""
 
     store: Path
+    address: str | None = None
+
+    @property
+    def target(self) -> str:
+        """What `--db` is given."""
+        return str(self.store) if self.address is None else self.address
 
     def __call__(self, *arguments: str, code: int = 0, stdin: str | bytes = "", **environment: str) -> Result:
         """The outcome, from this process; anything but an exit is a failure of the test."""
-        called = ["--db", str(self.store), *arguments]
+        called = ["--db", self.target, *arguments]
         outcome = CliRunner().invoke(
             cli, called, input=stdin, env={**ENVIRONMENT, **environment}, catch_exceptions=False
         )
@@ -42,7 +48,7 @@ class Shell:
 
     def process(self, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         """The outcome of a process of its own."""
-        command = [sys.executable, "-m", "recollect", "--db", str(self.store), *arguments]
+        command = [sys.executable, "-m", "recollect", "--db", self.target, *arguments]
         there = {**os.environ, **ENVIRONMENT, **environment}
         outcome = subprocess.run(command, capture_output=True, text=True, env=there, stdin=subprocess.DEVNULL)
         assert outcome.returncode == code, outcome.stderr
@@ -56,7 +62,7 @@ class Shell:
         self, answers: Answers, *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
     ) -> str:
         """What someone at a terminal sees who types an answer to each of these questions, in their order."""
-        command = [sys.executable, "-m", "recollect", "--db", str(self.store), *arguments]
+        command = [sys.executable, "-m", "recollect", "--db", self.target, *arguments]
         plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         there = {**plain, **ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100", **(environment or {})}
         ours, theirs = pty.openpty()

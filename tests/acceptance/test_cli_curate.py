@@ -1,11 +1,13 @@
 """What an operator sets right on the command line, and takes back."""
 
+import json
 import shlex
 from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
 
+import recollect
 from recollect.cli.main import cli
 
 from .shell import ENVIRONMENT, Shell
@@ -232,12 +234,39 @@ def test_someone_at_a_terminal_is_asked_before_a_purge(
     assert statuses(shell, *letter) == [status] * 3
 
 
+@pytest.mark.parametrize("by", ["curate", "admin"])
+def test_undoing_twice_is_told_with_the_run_that_undid_it(by: str, shell: Shell) -> None:
+    (id,) = remember(shell, SEAT)
+    run = str(shell.json("curate", "weigh", id, "0.1", *ANA)["memory"]["commit"])
+    undone = shell(by, "undo", run, *ANA)
+    back = undone.stderr.splitlines()[-1].split()[1].rstrip(";")
+    assert undone.stderr.endswith(f" {by} undo {back} --scope acme/ana\n")
+    twice = shell(by, "undo", run, *ANA, code=1).stderr
+    assert twice == f"Error: run {run} was undone by run {back}; nothing of it is left to undo\n"
+    made = shell("remember", "new", *ANA, "--json").stdout
+    first = str(json.loads(made)["memory"]["commit"])
+    shell(by, "undo", first, *ANA)
+    assert f"run {first} was undone by run {int(first) + 1}" in shell(by, "undo", first, *ANA, code=1).stderr
+
+
+def test_of_a_large_run_that_is_undone_some_are_shown(shell: Shell) -> None:
+    with recollect.open(shell.store, embedder="hashing") as engine:
+        ids = [one.id for one in engine.remember_all([{"text": f"number {n}"} for n in range(25)], scope="acme/ana")]
+        run = engine.get(ids[0], scope="acme/ana").commit
+    undone = shell("curate", "undo", str(run), *ANA)
+    assert len(undone.stdout.splitlines()) == 20
+    assert undone.stderr.startswith("and 5 more\n25 memories stand as before run ")
+
+
 def test_what_cannot_be_undone_says_so(shell: Shell) -> None:
     (id,) = remember(shell, SEAT)
     run = str(shell.json("curate", "weigh", id, "0.1", *ANA)["memory"]["commit"])
     shell("pin", id, *ANA)
     assert f"has changed since run {run}" in shell("curate", "undo", run, *ANA, code=1).stderr
-    assert "run 99 changed no memory of acme/ana" in shell("curate", "undo", "99", *ANA, code=3).stderr
+    missing = shell("curate", "undo", "99", *ANA, code=3).stderr
+    assert missing == "Error: there was no run 99 yet; the last one here is 3\n"
+    shell("remember", "another one", "--scope", "acme/bo")
+    assert "run 4 changed no memory of acme/ana" in shell("curate", "undo", "4", *ANA, code=3).stderr
     for typed in ("0", "first", "1.5", "", "9" * 30):
         refused = shell("curate", "undo", typed, *ANA, code=2).stderr
         assert f"{typed!r} is no run; a run is a number, which `recollect history ID` shows." in refused

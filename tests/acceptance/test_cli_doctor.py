@@ -62,7 +62,7 @@ def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
     assert list(checks) == [*INSTALLATION, "store", "model", *AROUND]
     assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
     assert checks["model"]["remedy"] is None
-    assert "schema 6" in checks["store"]["seen"]
+    assert "schema 7" in checks["store"]["seen"]
 
 
 def test_looking_changes_nothing(filled: Shell) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from recollect.cli.admin import admin
 from recollect.cli.main import OTHER_WORDS, cli, exit_code
 from recollect.errors import Conflict, EmbedderMismatch, NotFound, ProviderBusy, SignalMissing, StoreBusy, StoreError
 
@@ -38,7 +39,7 @@ LOOKING = [
 def test_a_store_that_is_not_there_is_not_made_by_looking(command: tuple[str, ...], shell: Shell) -> None:
     outcome = shell(*command, code=3)
     assert outcome.stdout == ""
-    assert f"there is no store '{shell.store}'; `recollect remember` makes one" in outcome.stderr
+    assert f"there is no store '{shell.store}'; `recollect remember` or `recollect observe` makes one" in outcome.stderr
     assert list(shell.store.parent.iterdir()) == []
 
 
@@ -121,7 +122,8 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["brief", *ANA, "--profile", "default"], "needs a question"),
         (["recall", "x", *ANA, "--kind", "evnt"], "field '--kind': 'evnt' is no kind; did you mean 'event'?"),
         (["why", "a", "x", *ANA, "--kind", "fact", "--kind", "evnt"], "did you mean 'event'?"),
-        (["feedback", "c", *ANA], "Say what helped or misled"),
+        (["feedback", "c", *ANA], "Say what helped or misled, with --helped ID or --misled ID, or give the "),
+        (["feedback", "c", *ANA, "--answer", " "], "field '--answer': is blank"),
         (["list", *ANA, "--status", "gone"], "'gone' is no status; known are active, "),
         (["list", *ANA, "--status", "actve"], "field '--status': 'actve' is no status; did you mean 'active'?"),
         (["revise", "a", "x", *ANA, "--kind", "idea"], "'idea' is no kind"),
@@ -258,13 +260,13 @@ def test_a_target_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_every_command_that_prints_data_takes_json() -> None:
     without = {words for words, command in commands(cli) if not any("--json" in one.opts for one in command.params)}
-    assert without == {"", "demo", "admin", "curate", "scheduler"}  # a story, and what only holds others
+    assert without == {"", "demo", "admin", "curate", "episodes", "scheduler"}  # a story, and what only holds others
 
 
 def test_what_a_backup_an_export_and_a_vote_came_to_is_data_too(shell: Shell) -> None:
     shell("remember", "something", *ANA, "--id", "a")
     context = shell.json("recall", "something", *ANA)["id"]
-    given = {"context": context, "scope": "acme/ana", "helped": ["a"], "misled": []}
+    given = {"context": context, "scope": "acme/ana", "helped": ["a"], "misled": [], "quoted": [], "remark": None}
     assert shell.json("feedback", context, *ANA, "--helped", "a") == given
     copy, lines = shell.store.with_name("copy.db"), shell.store.with_name("a.jsonl")
     assert shell.json("backup", str(copy)) == {"path": str(copy), "bytes": copy.stat().st_size}
@@ -295,6 +297,10 @@ def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Co
         ("ls", "`recollect list`"),
         ("query", "`recollect search` or `recollect recall`"),
         ("ask", "`recollect recall`"),
+        ("rollup", "`recollect admin rollup`"),
+        ("consolidate", "`recollect admin consolidate`"),
+        ("rebuild-index", "`recollect admin rebuild-index`"),
+        ("undo", "`recollect admin undo`"),
     ],
 )
 def test_a_command_of_other_programs_is_refused_with_ours(typed: str, ours: str, shell: Shell) -> None:
@@ -303,7 +309,8 @@ def test_a_command_of_other_programs_is_refused_with_ours(typed: str, ours: str,
 
 def test_what_is_told_in_place_of_another_word_is_there() -> None:
     options = {name for option in cli.params for name in option.opts} | {"--help"}
-    assert {one for ours in OTHER_WORDS.values() for one in ours} <= {*cli.commands, *options}
+    below = {f"admin {name}" for name in admin.commands}
+    assert {one for ours in OTHER_WORDS.values() for one in ours} <= {*cli.commands, *below, *options}
     assert not OTHER_WORDS.keys() & cli.commands.keys()
 
 

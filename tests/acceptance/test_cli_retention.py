@@ -1,6 +1,7 @@
 """Records age, on the command line: counted before, done, told, and taken back."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -42,11 +43,11 @@ class TestPruneVectors:
 
     def test_what_is_done_is_told_with_the_way_back(self, rolled: Shell) -> None:
         told = rolled("admin", "prune-vectors", *ANA)
-        assert told.stdout == f"{SCOPE}: 9 records changed (7 outside of vector; 2 found in place of others)\n"
+        assert told.stdout == f"{SCOPE}: 7 left, 2 stand in\n"
         assert outside(rolled, "vector") == {"segment", "grip", "day"}
         assert outside(rolled, "text") == set()
         run = told.stderr.split()[1].rstrip(";")
-        assert f"curate undo {run} --scope {SCOPE}" in told.stderr
+        assert f"admin undo {run} --scope {SCOPE}" in told.stderr
         rolled("admin", "undo", run, *ANA)
         assert outside(rolled, "vector") == set()
 
@@ -55,6 +56,25 @@ class TestPruneVectors:
         again = rolled("admin", "prune-vectors")
         assert (again.stdout, again.stderr) == ("", "nothing has had its time; nothing was written\n")
         assert rolled("admin", "prune-vectors", "--dry-run").stderr == "nothing would leave or come back\n"
+
+    def test_what_is_not_summed_up_yet_is_told_with_what_comes_first(self, shell: Shell) -> None:
+        told = [json.dumps({"timestamp": at, "content": text, "session": at[:10]}) for at, text in SAID]
+        shell("observe", "-", *ANA, stdin="\n".join(told))
+        short: dict[str, Any] = {"RECOLLECT_LIFECYCLE_VECTOR_EVENT_RETENTION_DAYS": "30"}
+        first = "3 are old enough, but nothing sums them up yet: `recollect admin rollup` first"
+        dry = shell("admin", "prune-vectors", "--dry-run", **short)
+        assert dry.stdout.endswith(f"); {first}\n")
+        assert "3 memories to keep (records 3" in dry.stdout
+        assert "untold" not in dry.stdout
+        assert dry.stderr == "nothing was written\n"
+        done = shell("admin", "prune-vectors", **short)
+        assert (done.stdout, done.stderr) == ("", f"{SCOPE}: {first}\nnothing was written\n")
+        shell("admin", "rollup")
+        shell("observe", "-", *ANA, stdin=json.dumps({"timestamp": "2024-03-03T09:00:00Z", "content": "Late news."}))
+        one = "1 is old enough, but nothing sums it up yet: `recollect admin rollup` first"
+        late = shell("admin", "prune-vectors", **short)
+        assert late.stdout.startswith(f"{SCOPE}: ")
+        assert late.stderr.endswith(f"\n{SCOPE}: {one}\n")
 
     def test_a_level_and_an_age(self, rolled: Shell) -> None:
         rolled("admin", "prune-vectors", "--level", "grip", "--age-days", "10")
@@ -91,9 +111,31 @@ class TestRebuildIndex:
         file = str(tmp_path_factory.mktemp("plans") / "plan.json")
         planned = rolled("admin", "plan", "rebuild-index", *ANA, "--output", file)
         assert "segment older than 30 days leaves text and vector; " in planned.stdout
-        rolled("admin", "apply", file)
+        done = rolled("admin", "apply", file)
+        assert done.stdout == f"{SCOPE}: 7 left, 2 stand in\n"
+        assert done.stderr.startswith("run ")
         assert outside(rolled, "text") == {"segment", "grip", "day"}
         assert "changed since" in rolled("admin", "apply", file, code=1).stderr
+
+    @pytest.mark.parametrize("columns", ["80", "120"])
+    def test_on_a_terminal_no_reason_is_cut(self, columns: str, rolled: Shell) -> None:
+        seen = rolled.terminal("admin", "plan", "rebuild-index", *ANA, NO_COLOR="1", COLUMNS=columns)
+        lines = seen.splitlines()
+        names = next(place for place, line in enumerate(lines) if line.startswith("act "))
+        shown = " ".join(" ".join(lines[names:]).split())
+        for step in rolled.json("admin", "plan", "rebuild-index", *ANA)["steps"]:
+            assert step["reason"] in shown
+        table = [line for line in lines if not line.startswith("plan ")]
+        assert max(map(len, table)) <= int(columns)
+
+    def test_what_comes_back_and_who_stands_in_no_longer_is_counted(self, rolled: Shell) -> None:
+        rolled("admin", "rebuild-index", *ANA)
+        ever: dict[str, Any] = {
+            f"RECOLLECT_LIFECYCLE_{index}_{level}_RETENTION_DAYS": "never"
+            for index in ("VECTOR", "BM25")
+            for level in ("SEGMENT", "GRIP", "DAY")
+        }
+        assert rolled("admin", "rebuild-index", *ANA, **ever).stdout == f"{SCOPE}: 7 came back, 2 no longer stand in\n"
 
     def test_what_has_left_is_told_so(self, rolled: Shell) -> None:
         rolled("admin", "rebuild-index", *ANA)

@@ -21,7 +21,7 @@ from .shell import ENVIRONMENT, Shell
 
 OTHERS = (
     *("scheduler.extract", "scheduler.topics", "scheduler.consolidate"),
-    *("lifecycle.vector.prune_schedule", "lifecycle.bm25.rebuild_schedule"),
+    *("lifecycle.vector.prune_schedule", "lifecycle.bm25.rebuild_schedule", "episodic.prune_schedule"),
 )
 ALONE = tuple(part for name in OTHERS for part in ("--setting", f"{name}="))
 """That no job but the rollup ever falls due."""
@@ -62,7 +62,7 @@ def test_what_was_done_is_data_on_standard_output_and_the_rest_is_talk(lived: Sh
     assert datetime.fromisoformat(told["due_at"]) <= datetime.fromisoformat(told["started_at"])
     jobs = {one["job"]: one for one in lived.json(*OFTEN, "scheduler", "status")["jobs"]}
     assert list(jobs) == list(JOBS)
-    assert jobs["rollup"]["last"] == told
+    assert {**jobs["rollup"]["last"], "runs": []} == told  # which is told, and kept nowhere
     assert jobs["consolidate"] == {
         "job": "consolidate",
         "schedule": "",
@@ -71,6 +71,25 @@ def test_what_was_done_is_data_on_standard_output_and_the_rest_is_talk(lived: Sh
         "under_way": None,
         "last": None,
     }
+
+
+def test_the_runs_of_a_job_are_told_with_the_way_back(lived: Shell) -> None:
+    lived(*OFTEN, "scheduler", "run", "--once")
+    often = ("--setting", "scheduler.rollup=", "--setting", "lifecycle.vector.prune_schedule=* * * * *")
+    done = lived(*ALONE, *often, "scheduler", "run", "--once")
+    assert done.stdout.startswith("prune-vectors done at 20")
+    backs = [line for line in done.stderr.splitlines() if "to undo it" in line]
+    assert [line.partition(": ")[0] for line in backs] == ["acme/ana", "acme/bo"]
+    words = backs[0].split("recollect --db ")[1].split()
+    assert words[1:3] == ["admin", "undo"]
+    undone = lived.json(*words[1:])
+    assert len(undone["memories"]) > 0
+    (last,) = [one["last"] for one in lived.json("scheduler", "status")["jobs"] if one["job"] == "prune-vectors"]
+    assert "runs" not in last
+    rebuilds = ("--setting", "scheduler.rollup=", "--setting", "lifecycle.bm25.rebuild_schedule=* * * * *")
+    told = lived.json(*ALONE, *rebuilds, "scheduler", "run", "--once")
+    assert [set(one) for one in told["runs"]] == [{"scope", "run"}] * 2
+    assert [one["scope"] for one in told["runs"]] == ["acme/ana", "acme/bo"]
 
 
 def test_where_nothing_is_due_it_is_said_what_comes_next(shell: Shell) -> None:

@@ -42,7 +42,8 @@ def test_who_wants_no_colour_gets_none(environment: dict[str, str], filled: Shel
 
 def test_a_narrow_terminal_gets_the_texts_on_lines_of_their_own(filled: Shell) -> None:
     seen = filled.terminal("list", *ANA, COLUMNS="60", NO_COLOR="1")
-    assert seen.splitlines() == ["seat  acme/ana  observation  2025-06-02", "  Ana prefers window seats"]
+    names = "id    scope     kind         date        marks"
+    assert seen.splitlines() == [names, "seat  acme/ana  observation  2025-06-02", "  Ana prefers window seats"]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_help_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("recollect re", {"remember", "recall", "revise", "restore"}),
+        ("recollect re", {"remember", "recall", "replay", "revise", "restore"}),
         ("recollect search --profile sal", {"salience", "salience-hybrid"}),
         ("recollect remember --kind pr", {"preference", "procedure", "profile"}),
         ("recollect recall --as", {"--as-of"}),

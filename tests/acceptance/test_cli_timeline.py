@@ -187,7 +187,9 @@ class TestBrowse:
         assert (empty.stdout, empty.stderr.splitlines()[1]) == ("", "nothing is known to have happened")
 
     def test_a_scope_without_events_has_nothing_to_show(self, rolled: Shell) -> None:
-        assert rolled("browse", *BEN).output == ""
+        nothing = rolled("browse", *BEN)
+        observe = "nothing was observed in acme/ben; `recollect observe` keeps what happens\n"
+        assert (nothing.stdout, nothing.stderr) == ("", observe)
         assert rolled.json("browse", *BEN) == {"place": None, "parts": [], "grips": []}
         assert "acme/ben has no memories" in rolled.terminal("browse", *BEN)
         assert "there is no store" in Shell(rolled.store.with_name("no.db"))("browse", *ANA, code=3).stderr
@@ -195,6 +197,9 @@ class TestBrowse:
     def test_what_is_no_place_of_the_scope_is_refused(self, rolled: Shell) -> None:
         id = rolled("remember", "Ana prefers window seats", *ANA).stdout.strip()
         assert "there is no memory '2025-13' in acme/ana" in rolled("browse", "2025-13", *ANA, code=3).stderr
+        keys = "; a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment"
+        for typed in ("2025-3", "March"):
+            assert f"there is no memory '{typed}' in acme/ana{keys}" in rolled("browse", typed, *ANA, code=3).stderr
         own = segment(rolled)
         assert f"there is no memory '{own}' in acme/ben" in rolled("browse", own, *BEN, code=3).stderr
         assert "is a plain memory, which is on no timeline" in rolled("browse", id, *ANA, code=2).stderr
@@ -236,6 +241,8 @@ class TestExpand:
         for id, level in ((day, "day"), (event, "event")):
             refused = rolled("expand", id, *ANA, code=2).stderr
             assert f"is of the level {level}; browse it down to a segment or a grip" in refused
+        whole = rolled("expand", "2025-03-03", *ANA, code=2).stderr
+        assert "'2025-03-03' is a day, which `browse` shows; `expand` takes the id of a grip or a segment" in whole
         assert "there is no memory 'grip-0'" in rolled("expand", "grip-0", *ANA, code=3).stderr
         assert f"'{key}' in acme/ben" in rolled("expand", key, *BEN, code=3).stderr
         for around in ("101", "-1", "x"):

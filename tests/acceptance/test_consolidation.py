@@ -170,7 +170,7 @@ class TestConsolidating:
         memory.apply(plan)
 
         assert not plan.changes
-        assert {one.memory for one in plan.of(Act.LEAVE)} == {*pinned}
+        assert {one.memory for one in plan.of(Act.KEEP)} == {*pinned}
         assert not {one.memory for one in plan.steps} & {*happened}
         assert everything(memory) == before
 
@@ -182,7 +182,7 @@ class TestConsolidating:
         near(memory, TEA[2:], place=100, provenance="tool_external")
         plan = memory.plan("consolidate", scope=ANA)
         assert not plan.changes
-        assert {one.text: one.reason for one in plan.of(Act.LEAVE)}[TEA[2]] == "has another trust than what is near it"
+        assert {one.text: one.reason for one in plan.of(Act.KEEP)}[TEA[2]] == "has another trust than what is near it"
 
     def test_those_trusted_little_become_one_that_is_trusted_as_little(self, memory: recollect.Engine) -> None:
         fill(memory)
@@ -200,7 +200,7 @@ class TestConsolidating:
             for made in plan.of(Act.CREATE):
                 texts = {step.text for step in plan.of(Act.CONSOLIDATE) if step.by == made.memory}
                 assert other not in texts
-            reasons = {step.text: step.reason for step in plan.of(Act.LEAVE)}
+            reasons = {step.text: step.reason for step in plan.of(Act.KEEP)}
             assert reasons[other].startswith("may contradict what is near it: ")
             engine.apply(plan)
             assert {one, other} <= active(engine)
@@ -390,7 +390,7 @@ def test_what_a_plan_protects_the_run_protects_and_undoing_leaves_no_trace(
         run = engine.apply(plan)
         after = everything(engine)
         changed = {id for id in after if after[id][0] != before.get(id, (None,))[0]}
-        assert changed == {one.memory for one in plan.steps if one.act is not Act.LEAVE}
+        assert changed == {one.memory for one in plan.steps if one.act is not Act.KEEP}
         for made in plan.of(Act.CREATE):
             one = after[made.memory][0]
             sources = [before[id][0] for id in one.derived_from]

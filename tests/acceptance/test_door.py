@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ class Door:
             "levels": None,
         }
         one: dict[str, Any] = {"id": id, "scope": ANA}
+        tasks = [self.engine.episodes.start(task, scope=ANA).id for task in ("book a seat", "book a table", "call Ben")]
+        self.engine.episodes.complete(tasks[0], 0.5, scope=ANA, failure_modes=["all seats were taken"])
         revision = dict.fromkeys(inspect.signature(Revision).parameters) | {"text": "a seat"}
         self.ways: Mapping[str, dict[str, Any]] = {
             "remember": self._arguments("remember", text="a seat", scope=ANA),
@@ -90,7 +93,9 @@ class Door:
             "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
             "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
             "why": asked | {"id": id, "query": "seat", "tokens": 200, "depth": 3, "overrides": None},
-            "feedback": {"context_id": context, "scope": ANA, "helped": [id], "misled": (), "by": None},
+            "replay": {"context_id": context, "scope": ANA},
+            "feedback": {"context_id": context, "scope": ANA, "helped": [id], "misled": (), "by": None, "answer": "x"},
+            "experience": self._arguments("experience", scope=ANA),
             "revise": one | revision,
             **dict.fromkeys(("forget", "restore", "pin", "unpin", "get", "usage", "history"), one),
             "memories": self._arguments("memories", scope=ANA),
@@ -107,11 +112,18 @@ class Door:
                 "import_from", lines=['{"role": "user", "content": "I prefer a seat"}'], format="chat", scope=ANA
             ),
             "backup": {"path": folder / "copy.db", "progress": None},
+            "episodes.start": self._arguments("episodes.start", task="book a seat", scope=ANA),
+            "episodes.record": self._arguments("episodes.record", id=tasks[1], type="search", scope=ANA),
+            "episodes.complete": self._arguments("episodes.complete", id=tasks[2], outcome=0.5, scope=ANA),
+            "episodes.similar": self._arguments("episodes.similar", task="book a seat", scope=ANA),
+            "episodes.failure_modes": self._arguments("episodes.failure_modes", task="book a seat", scope=ANA),
+            "episodes.list": self._arguments("episodes.list", scope=ANA),
+            "episodes.show": {"id": tasks[0], "scope": ANA},
         }
 
     def _arguments(self, name: str, **given: Any) -> dict[str, Any]:
         """Every argument of a method as it is where it is not given, and those that are."""
-        parameters = inspect.signature(getattr(self.engine, name)).parameters.values()
+        parameters = inspect.signature(attrgetter(name)(self.engine)).parameters.values()
         return {one.name: given.get(one.name, one.default) for one in parameters}
 
     def enter(self, way: str, argument: str, value: object) -> None:
@@ -119,7 +131,7 @@ class Door:
         if argument == "progress" and callable(value):
             return  # what the caller's own function raises is the caller's
         with suppress(recollect.RecollectError):
-            came = getattr(self.engine, way)(**self.ways[way] | {argument: value})
+            came = attrgetter(way)(self.engine)(**self.ways[way] | {argument: value})
             if way == "export":
                 list(came)
             if way == "extract_soon":
@@ -140,13 +152,14 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 PUBLIC = [
     name for name, one in vars(recollect.Engine).items() if not name.startswith("_") and not isinstance(one, property)
 ]
+PUBLIC += [f"episodes.{name}" for name in vars(recollect.Episodes) if not name.startswith("_")]
 WITHOUT_ARGUMENTS = {"close", "embedder", "flush"}
 
 
 def test_every_way_in_is_tried_with_all_of_its_arguments(door: Door) -> None:
     assert door.ways.keys() == set(PUBLIC) - WITHOUT_ARGUMENTS
     for name, arguments in door.ways.items():
-        named = set(inspect.signature(getattr(door.engine, name)).parameters)
+        named = set(inspect.signature(attrgetter(name)(door.engine)).parameters)
         more = set(inspect.signature(Revision).parameters) if "changes" in named else set()
         assert arguments.keys() == named - {"changes"} | more
 
@@ -176,11 +189,40 @@ def test_an_id_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
             getattr(door.engine, way)(**door.ways[way] | {"id": id})
 
 
-@pytest.mark.parametrize("way", IDS[:-1])
+EPISODES = ("episodes.record", "episodes.complete", "episodes.show")
+
+
+@pytest.mark.parametrize("way", EPISODES)
+def test_an_episode_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
+    for id in (*UNKEPT, door.ways["get"]["id"]):  # the last is a memory like any other
+        with pytest.raises(recollect.NotFound, match=r"there is no episode .* in acme/"):
+            attrgetter(way)(door.engine)(**door.ways[way] | {"id": id})
+
+
+@pytest.mark.parametrize("way", [*IDS[:-1], *EPISODES])
 @pytest.mark.parametrize("id", [[], 2**63, 7, b"x", None])
 def test_what_is_no_text_is_no_id(way: str, id: object, door: Door) -> None:
     with pytest.raises(recollect.FieldError, match=r"field 'id': .* is no text"):
-        getattr(door.engine, way)(**door.ways[way] | {"id": id})
+        attrgetter(way)(door.engine)(**door.ways[way] | {"id": id})
+
+
+def test_who_gives_a_thing_in_the_place_of_its_id_is_told_to_give_that(door: Door) -> None:
+    engine, episodes = door.engine, door.engine.episodes
+    receipt, context = engine.remember("a seat", scope=ANA), engine.recall("a seat", scope=ANA)
+    episode, given = episodes.start("book a seat", scope=ANA), dict[str, Any](scope=ANA)
+    for call, told in (
+        (lambda: engine.feedback(context, **given, helped=[receipt.id]), "field 'context_id': is a Context"),  # type: ignore[arg-type]
+        (lambda: engine.replay(context, **given), "field 'context_id': is a Context"),  # type: ignore[arg-type]
+        (lambda: engine.feedback(context.id or "", **given, helped=[receipt]), "field 'helped': is a Receipt"),  # type: ignore[list-item]
+        (lambda: episodes.record(episode, "look", **given), "field 'id': is an Episode"),  # type: ignore[arg-type]
+        (lambda: episodes.record(episode.id, "look", **given, context=context), "field 'context': is a Context"),  # type: ignore[arg-type]
+        (lambda: engine.get(receipt, **given), "field 'id': is a Receipt"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(recollect.FieldError) as refused:
+            call()
+        assert str(refused.value) == f"{told}; give its id (….id)"
+    with pytest.raises(recollect.FieldError, match=r"field 'text': <Receipt .* is no text"):
+        engine.remember(receipt, **given)  # type: ignore[arg-type]
 
 
 def test_a_place_that_nobody_can_have_is_not_there(door: Door) -> None:
@@ -191,8 +233,9 @@ def test_a_place_that_nobody_can_have_is_not_there(door: Door) -> None:
 
 def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(door: Door) -> None:
     for id in UNKEPT:
-        with pytest.raises(recollect.NotFound, match="there is no context"):
-            door.engine.feedback(id, scope=ANA)
+        for way in (door.engine.feedback, door.engine.replay):
+            with pytest.raises(recollect.NotFound, match="there is no context"):
+                way(id, scope=ANA)
     with pytest.raises(
         recollect.FieldError, match="field 'context_id': None is no id: a context of a store that may only be read"
     ):
@@ -211,6 +254,7 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("memories", "statuses", "active", "field 'statuses': 'active' is no list"),
         ("stats", "below", 1, "field 'below': 1 is neither true nor false"),
         ("search", "kinds", "fact", "field 'kinds': 'fact' is no list"),
+        *((way, "kinds", [], "field 'kinds': is empty.*leave it out") for way in ("search", "recall", "brief", "why")),
         ("search", "levels", "day", "field 'levels': 'day' is no list"),
         ("recall", "levels", ["weeek"], "field 'levels': 'weeek' is no level; did you mean 'week'"),
         ("why", "levels", [7], "field 'levels': 7 is no level"),
@@ -252,6 +296,11 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("brief", "profile", "\0.toml", "cannot be read"),
         ("feedback", "helped", "x", "field 'helped': 'x' is no list"),
         ("feedback", "misled", [7], "field 'misled': 7 is no text"),
+        ("feedback", "answer", 7, "field 'answer': 7 is no text"),
+        ("feedback", "answer", " ", "field 'answer': is blank; give what was answered, or leave it out"),
+        ("feedback", "answer", "a\0b", "field 'answer': has a NUL character"),
+        ("feedback", "answer", "\ud800", "field 'answer': has half a character"),
+        ("feedback", "answer", "é" * 600_000, "field 'answer': 600000 characters; at most 1048576 bytes fit"),
         ("remember_all", "drafts", None, "field 'drafts': None is no list"),
         ("remember_all", "drafts", ["x"], "field 'drafts': 'x' is no draft; give a recollect.Draft, or a mapping"),
         ("prove_erased", "erasure", None, "field 'erasure': None is no receipt of an erasure"),
@@ -262,13 +311,41 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("backup", "path", None, "field 'path': None is no path; give a text or a pathlib.Path"),
         ("backup", "path", "a\0b", r"'a\\x00b' is no path"),
         ("backup", "path", HALF, r"'\\ud800' is no path"),
+        ("episodes.start", "task", " ", "field 'task': is blank; say what the task is"),
+        ("episodes.start", "plan", "book it", "field 'plan': 'book it' is no list"),
+        ("episodes.start", "plan", [7], "field 'plan': 7 is no text"),
+        ("episodes.start", "plan", [f"step {place}" for place in range(65)], "field 'plan': 65 of them; at most 64"),
+        ("episodes.start", "pinned", 1, "field 'pinned': 1 is neither true nor false"),
+        ("episodes.start", "provenance", "me", "field 'provenance': 'me' is no provenance"),
+        ("episodes.start", "at", datetime(2020, 1, 1), "field 'at': .* has no time zone"),
+        ("episodes.record", "type", " ", "field 'type'"),
+        ("episodes.record", "input", [1, 2], r"field 'input': \[1, 2\] is neither a text nor a mapping; leave it out"),
+        ("episodes.record", "output", None, "field 'output': None is neither a text nor a mapping; leave it out"),
+        ("episodes.record", "output", 3, "field 'output': 3 is neither a text nor a mapping; leave it out, or give"),
+        ("episodes.record", "output", {"a": object()}, "field 'output': .* cannot be written as JSON"),
+        ("episodes.record", "result", "great", "field 'result': 'great' is no result; known are succeeded"),
+        ("episodes.record", "context", 7, "field 'context': 7 is no text"),
+        ("episodes.complete", "outcome", float("nan"), "field 'outcome': nan is no outcome; give a number from 0"),
+        ("episodes.complete", "outcome", 1.01, "field 'outcome': 1.01 is no outcome; give a number from 0"),
+        ("episodes.complete", "outcome", True, r"True is no outcome; give a number from 0 \(it failed\) to 1"),
+        ("episodes.complete", "outcome", "0.8", "field 'outcome': '0.8' is no outcome; give a number from 0"),
+        ("episodes.complete", "lessons", "none", "field 'lessons': 'none' is no list"),
+        ("episodes.complete", "failure_modes", [" "], "field 'failure_modes'"),
+        ("episodes.complete", "contexts", [7], "field 'contexts': 7 is no text"),
+        ("episodes.similar", "task", "", "field 'task'"),
+        ("episodes.similar", "limit", 0, "field 'limit': 0 keeps nothing"),
+        ("episodes.similar", "min_score", -0.1, "field 'min_score': -0.1 is not within 0..1"),
+        ("episodes.failure_modes", "min_score", "0", "field 'min_score': '0' is no number"),
+        ("episodes.list", "finished", 1, "field 'finished': 1 is neither true nor false"),
+        ("episodes.list", "limit", None, "field 'limit': None keeps nothing"),
+        ("episodes.show", "scope", None, "scope"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(
     way: str, argument: str, value: object, problem: str, door: Door
 ) -> None:
     with pytest.raises(recollect.InvalidInput, match=problem):
-        getattr(door.engine, way)(**door.ways[way] | {argument: value})
+        attrgetter(way)(door.engine)(**door.ways[way] | {argument: value})
 
 
 def test_an_odd_title_is_refused_also_under_a_key_that_is_known(door: Door) -> None:

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
+import recollect
+from recollect.model.usage import Use
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 
-def told(program: str, folder: Path, embedder: str) -> list[str]:
+def told(program: str, folder: Path, embedder: str, *arguments: str) -> list[str]:
     """The lines that the example prints, where warnings are errors."""
     there = {**os.environ, "RECOLLECT_EMBEDDER": embedder, "PYTHONUTF8": "1"}
-    command = [sys.executable, "-W", "error", str(EXAMPLES / program)]
+    command = [sys.executable, "-W", "error", str(EXAMPLES / program), *arguments]
     done = subprocess.run(command, cwd=folder, env=there, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -36,6 +39,46 @@ def test_the_travel_assistant_knows_what_she_wants_now_and_what_she_wanted(embed
     (summary,) = [line for line in lines if line.startswith("<Context ")]
     assert lines[lines.index(summary) + 1].endswith("  Ana prefers aisle seats now")
     assert lines[-1] == "sixty days ago: ['Ana prefers window seats']"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("embedder", ["wordllama", "minilm", "hashing"])
+def test_the_release_agent_avoids_what_went_wrong_before(embedder: str, tmp_path: Path) -> None:
+    lines = told("release_agent.py", tmp_path, embedder)
+    ends = [line for line in lines if line.startswith("  outcome ")]
+    assert ends == [
+        "  outcome 0.4, value 0.75",
+        "  outcome 0.4, value 0.75",
+        "  outcome 1, value 0.65",
+        "  outcome 1, value 0.65",
+    ]
+    failed = [line.split(": ")[1] for line in lines if line.startswith("  failed")]
+    assert failed == ["the push is denied without a login", "the image has no version without a tag"]  # each once
+    warned = [line.split(" (")[0].removeprefix("  warned: ") for line in lines if line.startswith("  warned")]
+    assert warned == [failed[0], *failed]
+    assert "  Tag the commit before a release is pushed (sure 0.54)" in lines
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+def test_the_service_desk_learns_from_its_colleagues_and_shows_it(embedder: str, tmp_path: Path) -> None:
+    lines = told("service_desk.py", tmp_path, embedder)
+    assert lines[0] == "colleagues said 40 times that a memory helped, 32 times that it misled"
+    assert "  importance  0.03 -> 0.26" in lines
+    assert "before: what was settled comes first for 0 of 40 questions, as for" in lines
+    assert "after: what was settled comes first for 40 of 40 questions, as for" in lines
+    assert lines[-1] == "    Settled for every wiki outage: the owner of the wiki decides within a day"
+    assert max(map(len, lines)) < 100
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_service_desk_can_be_had_as_an_export_with_what_its_colleagues_said(tmp_path: Path) -> None:
+    lines = told("service_desk.py", tmp_path, "hashing", "--export")
+    with recollect.open(":memory:", embedder="hashing") as memory:
+        imported = memory.import_(f"{line}\n" for line in lines)
+        assert (imported.memories, imported.contexts) == (80, 40)
+        words = [vote.use for one in memory.experience(scope="acme/desk").told for vote in one.votes]
+    assert (words.count(Use.HELPED), words.count(Use.MISLED)) == (40, 32)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -178,7 +178,9 @@ def test_a_file_has_nothing_to_sweep(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])
 def test_a_database_without_a_store_gets_none_by_looking(command: tuple[str, ...], postgres_url: str) -> None:
     outcome = typed(postgres_url, *command, code=3)
-    assert outcome.stderr.startswith(f"Error: there is no store '{postgres_url}'; `recollect remember` makes one")
+    assert outcome.stderr.startswith(
+        f"Error: there is no store '{postgres_url}'; `recollect remember` or `recollect observe` makes one"
+    )
     assert schemas(postgres_url) == 0
 
 

@@ -13,11 +13,12 @@ import pytest
 
 import recollect
 from recollect.errors import Conflict, FieldError
+from recollect.lifecycle.ageing import unfound
 from recollect.model.eligibility import Barrier
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory
-from recollect.model.plan import Act, Job
+from recollect.model.plan import Act, Job, Step
 from recollect.ranking.why import Barred
 from recollect.testing.keeping import Clock
 
@@ -131,7 +132,7 @@ class TestPruning:
             memory.forget(one.id, scope=ANA)
         plan = memory.plan("prune-vectors", scope=ANA)
         assert not plan.changes
-        assert {one.act for one in plan.steps} == {Act.LEAVE}
+        assert {one.act for one in plan.steps} == {Act.KEEP}
         assert "a rollup comes first" in plan.steps[0].reason
         assert memory.run("prune-vectors", scope=ANA) == []
 
@@ -312,6 +313,157 @@ class TestPlans:
             lived(engine)
             engine.run("rebuild-index", scope=ANA, max_age_days=10)
             assert {one.left for one in records(engine, Level.DAY)} == {(Index.TEXT,)}
+
+
+class TestGaps:
+    """Nothing is outside of an index in which nothing is found in its place."""
+
+    @pytest.fixture
+    def leaving(self, target: str, clock: Clock) -> Iterator[recollect.Engine]:
+        """One whose events leave, but for the first, which is pinned."""
+        with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
+            lived(engine)
+            engine.pin(records(engine, Level.EVENT)[0].id, scope=ANA)
+            engine.run("rebuild-index", scope=ANA)
+            yield engine
+
+    def test_what_comes_back_in_parts_is_found_by_what_stands_in_until_it_is_there(
+        self, leaving: recollect.Engine, target: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("recollect.engine.plan.PART", 20)
+        before, seen = states(leaving), list[Memory]()
+        with recollect.open(target, embedder="hashing", clock=clock) as engine:
+
+            def look(*_: int) -> None:
+                assert unfound(engine.memories(scope=ANA)) == []
+                seen.append(best(engine, "what is the codeword zebra13?"))
+
+            runs = engine.run("rebuild-index", scope=ANA, progress=look)
+            assert {"zebra13" in one.text for one in seen} == {True}
+            assert [one.level for one in seen][-1] is Level.EVENT
+            for run in reversed(runs):
+                engine.undo(run)
+                look()
+            assert states(engine) == before
+
+    def test_a_plan_is_refused_if_what_was_to_stand_in_does_not_tell_it_any_more(
+        self, leaving: recollect.Engine
+    ) -> None:
+        event = next(one for one in records(leaving, Level.EVENT) if one.pinned)
+        leaving.unpin(event.id, scope=ANA)
+        plan = leaving.plan("rebuild-index", scope=ANA)
+        assert [step.memory for step in plan.steps] == [event.id]
+        for grip in records(leaving, Level.GRIP):
+            if event.id in grip.derived_from:
+                leaving.forget(grip.id, scope=ANA)
+        leaving.rollup(scope=ANA)  # what was forgotten is told no more
+        day = leaving.get(str(plan.steps[0].by), scope=ANA)
+        assert (day.status, Level.EVENT in day.stands_for) == (recollect.Status.ACTIVE, True)
+        with pytest.raises(Conflict, match="was to be found in place of"):
+            leaving.apply(plan)
+        assert leaving.get(event.id, scope=ANA).left == ()
+
+    def test_a_plan_is_refused_if_it_takes_away_what_stands_in_for_others_by_now(
+        self, leaving: recollect.Engine, clock: Clock
+    ) -> None:
+        event, *others = [one for one in records(leaving, Level.EVENT) if one.created_at < BEGAN + DAY]
+        for one in others:
+            leaving.pin(one.id, scope=ANA)
+        leaving.unpin(event.id, scope=ANA)
+        clock.move(-50 * DAY)  # by a clock that is behind it has not had its time
+        plan = leaving.plan("rebuild-index", scope=ANA)
+        assert event.id not in {step.memory for step in plan.steps}
+        clock.move(50 * DAY)
+        leaving.run("prune-vectors", scope=ANA)
+        assert leaving.get(event.id, scope=ANA).left == (Index.VECTOR,)
+        before = states(leaving)
+        with pytest.raises(Conflict, match="was to be found in place of"):
+            leaving.apply(plan)
+        assert states(leaving) == before
+
+    def test_whoever_wrote_the_plan_nothing_leaves_that_is_not_told(self, leaving: recollect.Engine) -> None:
+        event = next(one for one in records(leaving, Level.EVENT) if one.pinned)
+        leaving.unpin(event.id, scope=ANA)
+        plan = leaving.plan("rebuild-index", scope=ANA)
+        new = {"text": "the canoe is green", "at": BEGAN + 30 * DAY}
+        (canoe,) = leaving.observe([new], scope=ANA)
+        wrong = replace(plan.steps[0], memory=canoe.id, commit=leaving.get(canoe.id, scope=ANA).commit)
+        with pytest.raises(Conflict, match="was to be found in place of"):
+            leaving.apply(replace(plan, steps=(wrong,)))
+        assert best(leaving, "which colour has the canoe?").id == canoe.id
+
+    def test_whoever_wrote_the_plan_nobody_stands_in_for_less_than_has_left(self, leaving: recollect.Engine) -> None:
+        day = records(leaving, Level.DAY)[0]
+        with pytest.raises(Conflict, match="was to be found in place of"):
+            leaving.apply(_forged(leaving, day, '[[[], []], [[], ["segment"]]]'))
+        assert leaving.get(day.id, scope=ANA) == day
+
+    @pytest.mark.parametrize(
+        ("level", "status", "state"),
+        [
+            (Level.DAY, recollect.Status.FORGOTTEN, '[[[], []], [[], ["event", "segment", "grip"]]]'),
+            (Level.SEGMENT, recollect.Status.ACTIVE, '[[[], []], [[], ["event"]]]'),
+        ],
+    )
+    def test_whoever_wrote_the_plan_only_a_record_of_the_calendar_that_holds_stands_in(
+        self, leaving: recollect.Engine, level: Level, status: recollect.Status, state: str
+    ) -> None:
+        record = records(leaving, level)[0]
+        if status is recollect.Status.FORGOTTEN:
+            leaving.forget(record.id, scope=ANA)
+        with pytest.raises(FieldError, match="is no record that can be found so"):
+            leaving.apply(_forged(leaving, leaving.get(record.id, scope=ANA), state))
+
+    @pytest.mark.parametrize("state", ["", "[]", "[[[], []]]", '[[[], []], [["words"], []]]', "7", '{"a": 1, "b": 2}'])
+    def test_a_state_that_is_none_is_refused(self, leaving: recollect.Engine, state: str) -> None:
+        with pytest.raises(FieldError, match="is not how a record is found; plan again"):
+            leaving.apply(_forged(leaving, records(leaving, Level.DAY)[0], state))
+
+    def test_undo_lets_nothing_leave_that_nothing_tells_by_now(self, leaving: recollect.Engine) -> None:
+        event = next(one for one in records(leaving, Level.EVENT) if one.pinned)
+        leaving.unpin(event.id, scope=ANA)
+        (run,) = leaving.run("rebuild-index", scope=ANA)
+        assert run.ids == (event.id,)
+        undone = leaving.undo(run)
+        for one in records(leaving, Level.DAY, Level.WEEK, Level.MONTH):
+            leaving.forget(one.id, scope=ANA)
+        leaving.run("rebuild-index", scope=ANA)
+        before = states(leaving)
+        with pytest.raises(Conflict, match="outside of an index in which nothing is found in its place"):
+            leaving.undo(undone.run, scope=ANA)
+        assert states(leaving) == before
+
+    def test_undo_takes_away_no_record_through_which_others_are_told(self, target: str, clock: Clock) -> None:
+        kept = {"event_retention_days": 60, "segment_retention_days": "never", "grip_retention_days": "never"}
+        settings: dict[str, Any] = {"lifecycle": {"vector": kept, "bm25": kept}}
+        with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
+            lived(engine)
+            engine.run("rebuild-index", scope=ANA)
+            segment = records(engine, Level.SEGMENT)[0]
+            assert {engine.get(id, scope=ANA).left for id in segment.derived_from} == {BOTH}
+            with pytest.raises(Conflict, match="outside of an index in which nothing is found in its place"):
+                engine.undo(segment.commit or 0, scope=ANA)  # the rollup that made it
+            assert engine.get(segment.id, scope=ANA) == segment
+
+    def test_a_record_has_the_vector_of_its_text_so_that_it_can_be_made_again(self, leaving: recollect.Engine) -> None:
+        given = [1.0] + [0.0] * (leaving._world.encoder.dimensions - 1)
+        outside, inside = records(leaving, Level.EVENT)[1], records(leaving, Level.DAY)[0]
+        for one in (outside, inside):
+            for text in (one.text, f"{one.text} and so on"):
+                with pytest.raises(FieldError, match="has that of its text") as caught:
+                    leaving.revise(one.id, text, scope=ANA, vector=given)
+                assert caught.value.field == "vector"
+            assert leaving.get(one.id, scope=ANA) == one
+        plain = leaving.remember("the lighthouse is white", scope=ANA)
+        leaving.revise(plain.id, "the lighthouse is red", scope=ANA, vector=given)
+
+
+def _forged(engine: recollect.Engine, record: Memory, state: str) -> recollect.Plan:
+    """A plan that nobody planned."""
+    step = Step(
+        memory=record.id, act=Act.STAND_IN, reason="so I say", text=record.text, commit=record.commit, state=state
+    )
+    return replace(engine.plan(Job.REBUILD_INDEX, scope=ANA), steps=(step,))
 
 
 class TestKeeping:

@@ -132,26 +132,33 @@ def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: Cl
             "vector": {"prune_schedule": "33 6 * * *", "segment_retention_days": 1},
             "bm25": {"rebuild_schedule": "34 6 * * *", "grip_retention_days": 1},
         },
+        "episodic": {"prune_schedule": "33 6 * * *", "value": "normalised"},
     }
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": settings}
+    with recollect.open(target_of_three, **given) as memory:
+        failed = memory.episodes.start("bake bread", scope=SCOPES[0]).id
+        memory.episodes.complete(failed, 0.0, scope=SCOPES[0])
     with recollect.scheduler(target_of_three, **given) as scheduler:
         assert [(one.job, one.schedule, one.next_at) for one in scheduler.status()] == [
             ("rollup", "30 6 * * *", datetime(2026, 11, 16, 21, 30, tzinfo=UTC)),
             ("extract", "31 6 * * *", datetime(2026, 11, 16, 21, 31, tzinfo=UTC)),
             ("topics", "32 6 * * *", datetime(2026, 11, 16, 21, 32, tzinfo=UTC)),
             ("prune-vectors", "33 6 * * *", datetime(2026, 11, 16, 21, 33, tzinfo=UTC)),
+            ("prune-episodes", "33 6 * * *", datetime(2026, 11, 16, 21, 33, tzinfo=UTC)),
             ("rebuild-index", "34 6 * * *", datetime(2026, 11, 16, 21, 34, tzinfo=UTC)),
             ("consolidate", "0 7 * * 2", datetime(2026, 11, 16, 22, tzinfo=UTC)),
         ]
         assert scheduler.run_due() == []
         clock.move(DAY)
-        rollup, extract, topics, prune, rebuild, consolidate = scheduler.run_due()
+        rollup, extract, topics, prune, retire, rebuild, consolidate = scheduler.run_due()
         assert (rollup.job, rollup.state, rollup.counts["scopes"]) == ("rollup", State.DONE, 3)
         assert (rollup.counts["made"], rollup.counts["revised"]) == (12, 0)
         assert (extract.job, extract.state, extract.counts["events"]) == ("extract", State.DONE, 3)
         assert (topics.job, topics.state, topics.counts) == ("topics", State.DONE, {"scopes": 3, "topics": 0})
         six = {"scopes": 3, "changed": 6}
         assert (prune.job, prune.state, prune.counts) == ("prune-vectors", State.DONE, six)
+        one = {"scopes": 3, "changed": 1}
+        assert (retire.job, retire.state, retire.counts) == ("prune-episodes", State.DONE, one)
         assert (rebuild.job, rebuild.state, rebuild.counts) == ("rebuild-index", State.DONE, six)
         assert (consolidate.job, consolidate.state) == ("consolidate", State.DONE)
         assert consolidate.counts == {"scopes": 3, "made": 0, "consolidated": 0}
@@ -333,11 +340,15 @@ def test_what_no_scheduler_can_be_made_of_is_refused_and_nothing_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_scheduler_makes_the_store_that_it_looks_after(tmp_path: Path, clock: Clock) -> None:
+def test_a_scheduler_looks_after_a_store_that_is_there_and_makes_none(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "agent.db"
-    with recollect.scheduler(path, embedder="hashing-16", clock=clock, settings=EVERY_MINUTE) as scheduler:
+    given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
+    with pytest.raises(NotFound, match=r"there is no store '.*agent\.db' that jobs could look after; `recollect.open`"):
+        recollect.scheduler(path, **given)
+    assert not path.exists()
+    with recollect.open(path, **given) as memory, pytest.raises(NotFound):
+        memory.erase(scope="acme", everything=True)
+    with recollect.scheduler(path, **given, settings=EVERY_MINUTE) as scheduler:
         scheduler.run_due()
         clock.move(MINUTE)
         assert [one.counts["scopes"] for one in scheduler.run_due() if one.job == "rollup"] == [0]
-    with recollect.open(path, embedder="hashing-16") as memory, pytest.raises(NotFound):
-        memory.erase(scope="acme", everything=True)

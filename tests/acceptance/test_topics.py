@@ -395,8 +395,27 @@ class TestCommand:
     def test_it_says_what_to_do_where_nothing_is_known_and_what_a_refresh_came_to(self, shell: Shell) -> None:
         shell("remember", "Ana likes tea", "--scope", ANA)
         assert "--refresh looks for them" in shell("topics", "--scope", ANA).stderr
+        for said in (("topics",), ("topics", "topic-x", "--refresh")):
+            assert "Missing option '--scope'. Say whose memory it is" in shell(*said, code=2).stderr
         assert "0 of 1 memory in 0 topics (as before)" in shell("topics", "--scope", ANA, "--refresh").stderr
         assert "there is no topic 'topic-x' in acme/ana" in shell("topics", "topic-x", "--scope", ANA, code=3).stderr
+
+    def test_without_a_scope_a_refresh_goes_through_all_of_them(self, shell: Shell, topic: str) -> None:
+        shell("remember", "Ben likes tea", "--scope", BEN)
+        told = shell("topics", "--refresh").stdout.splitlines()
+        assert told == [
+            f"{ANA}: 3 of 3 memories in 1 topic (as before)",
+            f"{BEN}: 0 of 1 memory in 0 topics (as before)",
+        ]
+        found = shell.json("topics", "--refresh")
+        assert [(one["scope"], one["topics"]) for one in found["scopes"]] == [(ANA, 1), (BEN, 0)]
+        assert topic in shell("topics", "--scope", ANA).stdout
+
+    def test_a_narrow_terminal_says_what_the_numbers_are(self, shell: Shell, topic: str) -> None:
+        names, row, label = shell.terminal("topics", "--scope", ANA, COLUMNS="60", NO_COLOR="1").splitlines()
+        assert names.split() == ["importance", "id", "memories", "served", "mentioned", "marks"]
+        assert row.split()[1] == topic
+        assert label.startswith("  Green tea")
 
     def test_pruned_ones_are_shown_if_asked(self, shell: Shell, topic: str) -> None:
         pruning = ("--setting", "topics.prune_days=0.0000001", "topics", "--scope", ANA)

@@ -41,7 +41,7 @@ def impurities(tree: ast.Module, *, allowed: frozenset[str] | set[str] = frozens
             yield f"{found.line}: imports {found.name}"
     for node in ast.walk(tree):
         match node:
-            case ast.Name(id=name) if name in NAMES:
+            case ast.Name(id=name, ctx=ast.Load()) if name in NAMES:
                 yield f"{node.lineno}: {name}"
             case ast.Attribute(attr=name) if name in CLOCKS or is_door(ast.unparse(node)):
                 yield f"{node.lineno}: {ast.unparse(node)}"

@@ -67,7 +67,11 @@ def test_a_signature_in_the_reference_is_the_one_in_the_code(name: str, argument
 
 def test_every_public_function_and_every_method_of_an_engine_has_its_signature_there() -> None:
     functions = {name for name in recollect.__all__ if inspect.isfunction(getattr(recollect, name))}
-    methods = {f"{ENGINE}.{name}" for name, _ in inspect.getmembers(recollect.Engine, inspect.isfunction)}
+    methods = {
+        f"{of.__name__}.{name}"
+        for of in (recollect.Engine, recollect.Episodes)
+        for name, _ in inspect.getmembers(of, inspect.isfunction)
+    }
     public = {name for name in functions | methods if "._" not in name}
     assert public - {name for name, _ in signatures()} == set()
 

@@ -107,8 +107,8 @@ class Write:
                 return self._change(writing, id, changes)
             case "erase", names:
                 return writing.erase(self.land.home(names[0]), ids(*names))
-            case "use", (scope, names, use, at):
-                return writing.record(scope, ids(*names), use, at, None)  # type: ignore[func-returns-value]
+            case "use", (scope, names, use, at, context):
+                return writing.record(scope, ids(*names), use, at, context)  # type: ignore[func-returns-value]
             case "vote", (scope, votes):
                 return writing.vote(scope, votes)  # type: ignore[func-returns-value]
             case "trace", trace:
@@ -133,12 +133,13 @@ class Write:
 
 @dataclass(frozen=True)
 class Look:
-    """What is asked: whose memory, as of when, known when, and about what."""
+    """What is asked: whose memory, as of when, known when or after which commit, and about what."""
 
     scope: Scope
     as_of: timedelta
     present: bool
     known: timedelta | None
+    commit: int | None
     levels: frozenset[Level | None] | None
     terms: tuple[str, ...]
     names: tuple[str, ...]
@@ -152,6 +153,7 @@ class Look:
             at=clock.now + self.as_of,
             present=self.present,
             known_at=None if self.known is None else clock.now + self.known,
+            commit=self.commit,
             levels=self.levels,
             terms=self.terms,
             names=self.names,
@@ -240,7 +242,7 @@ changes = st.sampled_from(
         *({"stands_for": levels} for levels in STOOD_FOR),
     ]
 )
-uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED])
+uses = st.sampled_from([Use.SERVED, Use.SERVED, Use.ECHOED, Use.QUOTED, Use.FOLLOWED])
 votes = st.builds(
     a_vote,
     st.sampled_from(IDS),
@@ -256,7 +258,7 @@ def actions(land: Land) -> st.SearchStrategy[tuple[str, Any]]:
     return st.one_of(
         *[st.tuples(st.just("put"), st.tuples(memories(land), vectors))] * 2,
         *[st.tuples(st.just("change"), st.tuples(st.sampled_from(IDS).map(MemoryId), changes))] * 2,
-        st.tuples(st.just("use"), st.tuples(scopes(land), names, uses, moments)),
+        st.tuples(st.just("use"), st.tuples(scopes(land), names, uses, moments, st.sampled_from("abc"))),
         st.tuples(st.just("vote"), st.tuples(scopes(land), st.lists(votes, min_size=1, max_size=7))),
         st.tuples(st.just("key"), st.tuples(st.sampled_from(IDS).map(MemoryId), days)),
         st.tuples(st.just("checkpoint"), st.tuples(scopes(land), st.sampled_from(CHECKPOINTS), st.sampled_from("123"))),
@@ -278,6 +280,7 @@ def looks(land: Land) -> st.SearchStrategy[Look]:
         as_of=st.just(timedelta(0)) | days,
         present=st.sampled_from([False, False, True]),
         known=st.none() | st.none() | days,
+        commit=st.none() | st.none() | st.integers(0, 20),
         levels=st.sampled_from(ASKED),
         terms=questions,
         names=st.just(()) | st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),

@@ -39,7 +39,8 @@ def by_bounds(found: Found, probe: Probe, profile: Profile, limit: int) -> Ranki
 
 def presently(look: Look, clock: Clock) -> Probe:
     """What is asked, as one question about the present."""
-    return replace(look, present=True, known=None, as_of=look.as_of * 0, ways=look.ways[:1] or (0,)).probe(clock)
+    now = replace(look, present=True, known=None, commit=None, as_of=look.as_of * 0)
+    return replace(now, ways=look.ways[:1] or (0,)).probe(clock)
 
 
 def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_template: str) -> None:

@@ -22,7 +22,7 @@ from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import rank_table
 from recollect.testing import NOW
-from recollect.testing.keeping import Clock, a_note, a_probe, a_vote, candidates, ids, put
+from recollect.testing.keeping import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
 from tests.contract.histories import (
     ANA,
     BELOW,
@@ -63,7 +63,8 @@ def found(one: Found) -> object:
     """All that a store says of what it found, but for the order of its rows."""
     rows, ids = one.rows.tolist(), one.table.ids
     memories = {ids[row]: memory for row, memory in zip(rows, one.memories(rows), strict=True)}
-    return candidates(one), memories, {ids[row] for row in one.pinned.tolist()}, dict(one.barred), one.commit
+    marked = [{ids[row] for row in some} for some in (one.pinned.tolist(), one.departed)]
+    return candidates(one), memories, marked, dict(one.barred), one.commit
 
 
 def facts(ranking: Ranking) -> object:
@@ -134,12 +135,15 @@ def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) ->
     def holds(history: Sequence[Write | Look], kept: list[Trace], days: int | None) -> None:
         clock = Clock()
         with sort.both(clock) as (plain, tried):
-            live([*tracing(sort.land, kept), *history], clock, plain, tried)
+            said_in = [a_trace(id, scope=scope) for id, scope in zip("abcde", sort.land.scopes, strict=True)]
+            live([*tracing(sort.land, [*kept, *said_in]), *history], clock, plain, tried)
             known_at = None if days is None else clock.now + timedelta(days=days)
             for scope in sort.land.scopes:
                 everyone = ids(*IDS, "nobody")
                 assert tried.get(scope, everyone, known_at=known_at) == plain.get(scope, everyone, known_at=known_at)
                 assert tried.usage(scope, everyone) == plain.usage(scope, everyone)
+                assert tried.votes(scope, "abcdefg") == plain.votes(scope, "abcdefg")
+                assert tried.signs(scope, "cba") == plain.signs(scope, "cba")
                 assert [tried.history(scope, id) for id in everyone] == [plain.history(scope, id) for id in everyone]
                 for below in (False, True):
                     for statuses in (list(Status), [Status.ACTIVE], [Status.SUPERSEDED, Status.FORGOTTEN]):

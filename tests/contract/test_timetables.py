@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -252,6 +252,44 @@ def test_who_resumes_by_a_clock_far_ahead_stops_nothing_for_ever(known: Timetabl
     known.resume(JOB, NOON.replace(year=2126))
     assert claim(known, NOON + HOUR, at=NOON + HOUR) is None
     assert claimed(known, NOON + 2 * HOUR, at=NOON + 2 * HOUR).attempt == 1
+
+
+@pytest.mark.parametrize("ahead", [DAY + 2 * HOUR, 365 * DAY])
+def test_who_died_by_a_clock_far_ahead_is_given_up_at_once(known: Timetable, ahead: timedelta) -> None:
+    dead = claimed(known, NOON + ahead, at=NOON + ahead, by="dead")
+    two = claimed(known, NOON + HOUR, at=NOON, by="two")  # by a clock that is right
+    assert (two.due_at, two.attempt, two.until) == (dead.due_at, 2, NOON + LEASE)
+    assert not known.renew(dead, dead.until + LEASE)
+    assert done(known, two, NOON)
+    assert claimed(known, NOON + HOUR, at=NOON + HOUR, by="two").attempt == 1
+
+
+def test_who_holds_a_job_for_a_day_by_a_clock_a_bit_ahead_is_not_given_up(known: Timetable) -> None:
+    ahead = NOON + HOUR + 5 * MINUTE
+    assert known.claim(JOB, NOON + HOUR, by="one", at=ahead, until=ahead + DAY) is not None
+    assert known.claim(JOB, NOON + HOUR, by="two", at=NOON + HOUR, until=NOON + HOUR + DAY) is None
+
+
+def test_whoever_renewed_by_a_clock_that_was_far_ahead_for_a_moment_does_not_hold_it_for_ever(known: Timetable) -> None:
+    one = claimed(known, NOON + HOUR, at=NOON + HOUR)
+    assert known.renew(one, NOON.replace(year=2126))
+    assert claimed(known, None, at=NOON + HOUR, by="two").attempt == 2
+
+
+def test_a_hundred_moments_of_a_clock_far_ahead_take_the_place_of_no_present_one(known: Timetable) -> None:
+    ahead = NOON + 30 * DAY
+    for minute in range(MOST_OCCURRENCES + 5):
+        at = ahead + minute * MINUTE
+        assert done(known, claimed(known, at, at=at), at)
+    for hour in (1, 2, 3):
+        due = NOON + hour * HOUR
+        one = claimed(known, due, at=due)
+        assert known.renew(one, due + 2 * LEASE)
+        assert done(known, one, due)
+        assert claim(known, due, at=due + MINUTE) is None
+    found = [one.due_at for one in kept(known)]
+    assert len(found) == MOST_OCCURRENCES
+    assert found[-3:] == [NOON + hour * HOUR for hour in (3, 2, 1)]
 
 
 def test_the_last_hundred_are_kept(known: Timetable) -> None:

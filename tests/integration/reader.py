@@ -34,8 +34,14 @@ def looked(engine: recollect.Engine) -> dict[str, Any]:
         "usage": [engine.usage(id, scope=SCOPE).served for id in ids],
         "stats": engine.stats().memories,
         "export": list(engine.export()),
+        "replay": [engine.replay(context, scope=SCOPE).identical for context in _contexts(engine)],
         "recall": [one.id for one in engine.recall(QUESTION, scope=SCOPE).packed],
     }
+
+
+def _contexts(engine: recollect.Engine) -> list[str]:
+    """The ids of all contexts that were kept."""
+    return [line["context"]["id"] for line in map(json.loads, engine.export()) if "context" in line]
 
 
 def refused(engine: recollect.Engine, id: str) -> dict[str, str]:

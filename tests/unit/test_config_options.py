@@ -36,6 +36,7 @@ OF_THEIR_OWN: Mapping[str, Any] = {
     "lifecycle.segment_tokens": 700,
     "lifecycle.vector.prune_schedule": "30 6 * * 1",
     "lifecycle.bm25.rebuild_schedule": "30 6 * * 1",
+    "episodic.prune_schedule": "30 6 * * 1",
     "scheduler.rollup": "30 6 * * 1",
     "scheduler.extract": "30 6 * * 1",
     "scheduler.topics": "30 6 * * 1",

@@ -293,13 +293,16 @@ def begins(memory: Memory) -> datetime:
 
 
 def _says_more(proposed: Memory, known: Memory) -> bool:
-    """Whether anything but the words is new: a pin, a share, a higher importance, another date, title or topic."""
+    """Whether anything but the words is new: a pin, a share, a higher importance, another date, title or topic, or
+    one more origin beside all that are known.
+    """
     raised = (proposed.importance or 0.0) > (known.importance or 0.0)
     given = [(getattr(proposed, name), getattr(known, name)) for name in _SAID]
     if told_before(proposed, known):
         given = [(new, old) for new, old in given if old in _NOTHING]
     changed = any(new not in _NOTHING and new != old for new, old in given)
-    return raised or changed or (proposed.pinned and not known.pinned) or (proposed.shared and not known.shared)
+    more = set(proposed.derived_from) > set(known.derived_from) > set()
+    return raised or changed or more or (proposed.pinned and not known.pinned) or (proposed.shared and not known.shared)
 
 
 _SAID = ("title", "topic_key", "subject", "tags", "confidence", "valid_from", "valid_until", "metadata")

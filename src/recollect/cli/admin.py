@@ -6,7 +6,7 @@ import click
 
 from recollect import config, wiring
 from recollect.cli import options, output, scopes
-from recollect.cli.age import prune_vectors, rebuild_index
+from recollect.cli.age import prune_episodes, prune_vectors, rebuild_index
 from recollect.cli.bars import Tell, bar, bars
 from recollect.cli.curate import undo
 from recollect.cli.harvest import extract
@@ -33,7 +33,7 @@ def admin() -> None:
     """Change a whole store."""
 
 
-for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, extract, sweep):
+for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, prune_episodes, extract, sweep):
     admin.add_command(_command)
 
 

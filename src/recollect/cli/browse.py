@@ -5,6 +5,7 @@ import click
 from recollect.cli import empty, options, output
 from recollect.cli.place import Place, place
 from recollect.engine.browse import MOST_AROUND
+from recollect.engine.engine import Engine
 from recollect.model.scope import Scope
 from recollect.model.wording import counted
 from recollect.render import timeline
@@ -27,7 +28,7 @@ def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
     """
     with place.there() as engine:
         found = engine.browse(key, scope=scope)
-        hints = [] if found.place is not None or found.parts else empty.told_scope(engine, scope)
+        hints = [] if found.place is not None or found.parts else _nothing(engine, scope)
     if as_json:
         output.data(timeline.fields(found))
         return
@@ -36,6 +37,13 @@ def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
     output.rows(timeline.below(found))
     for hint in hints:
         output.talk(hint)
+
+
+def _nothing(engine: Engine, scope: Scope) -> list[str]:
+    """What is told where nothing happened: that the scope is empty, or has nothing but what is remembered."""
+    return empty.told_scope(engine, scope) or [
+        f"nothing was observed in {scope}; `recollect observe` keeps what happens"
+    ]
 
 
 @click.command(short_help="Show the events that a grip rests on.")

@@ -14,6 +14,9 @@ from recollect.render import curation, listing, text
 UNKNOWN = "unknown"
 """What is typed in place of an importance that nobody knows."""
 
+MOST_SHOWN = 20
+"""How many of the memories are shown that stand as before; --json has all of them."""
+
 LONGEST_RUN = 18
 """How many digits a run has at most: a store cannot count further."""
 
@@ -170,8 +173,9 @@ def purge(place: Place, source: str, scope: Scope, dry_run: bool, yes: bool, as_
 @click.argument("run", callback=_run)
 @options.scope
 @options.as_json
+@click.pass_context
 @place
-def undo(place: Place, run: int, scope: Scope, as_json: bool) -> None:
+def undo(place: Place, ctx: click.Context, run: int, scope: Scope, as_json: bool) -> None:
     """Let every memory that RUN changed stand as it did before; `recollect history` shows the runs of a memory.
 
     Refused if one of them has changed since.
@@ -181,6 +185,9 @@ def undo(place: Place, run: int, scope: Scope, as_json: bool) -> None:
     if as_json:
         output.data(curation.undone_fields(done))
         return
-    output.rows(listing.memories(done.memories))
+    output.rows(listing.memories(done.memories[:MOST_SHOWN]))
+    more = len(done.memories) - MOST_SHOWN
+    if more > 0:
+        output.talk(f"and {more} more")
     output.talk(curation.undone(done))
-    output.talk(receipts.way_back(done.run, scope))
+    output.talk(receipts.way_back(done.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))

@@ -33,7 +33,7 @@ def show(place: Place, id: str, scope: Scope, as_json: bool) -> None:
 @options.as_json
 @place
 def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
-    """Print every version of the memory ID, the oldest first, each with the run that `recollect curate undo` takes."""
+    """Print every version of the memory ID, the oldest first, each with the run that `recollect admin undo` takes."""
     with place.there() as engine:
         versions = engine.history(id, scope=scope)
         instead, last = instead_of(engine, versions), versions[-1].superseded_by

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from recollect import config as configured
-from recollect.cli import output
+from recollect.cli import options, output
 from recollect.cli.admin import admin
 from recollect.cli.backup import backup, verify
 from recollect.cli.browse import browse, expand
@@ -20,6 +20,7 @@ from recollect.cli.config import config
 from recollect.cli.curate import curate
 from recollect.cli.demo import demo
 from recollect.cli.doctor import doctor
+from recollect.cli.episodes import episodes
 from recollect.cli.erase import erase
 from recollect.cli.eval import evaluate
 from recollect.cli.extract import extract
@@ -32,6 +33,7 @@ from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
 from recollect.cli.recall import brief, recall
 from recollect.cli.remember import remember
+from recollect.cli.replay import replay
 from recollect.cli.scheduler import scheduler
 from recollect.cli.search import search
 from recollect.cli.stats import stats
@@ -55,7 +57,7 @@ BUSY = 4
 
 SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
-    "Remember and recall": (remember, observe, extract, recall, brief, search, why, feedback),
+    "Remember and recall": (remember, observe, extract, recall, brief, search, why, replay, feedback, episodes),
     "Look and change": (
         *(show, listed, history, browse, expand, graph, topics),
         *(revise, forget, restore, pin, unpin, curate, erase),
@@ -75,12 +77,12 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("recall",),
     **dict.fromkeys(("edit", "update", "set"), ("revise",)),
     "undelete": ("restore",),
-    "undo": ("curate",),
     "log": ("history", "browse"),
     **dict.fromkeys(("timeline", "walk", "days"), ("browse",)),
     **dict.fromkeys(("event", "events", "ingest"), ("observe",)),
-    **dict.fromkeys(("rollup", "consolidate", "plan", "apply"), ("admin",)),
+    **{name: (f"admin {name}",) for name in admin.commands if name not in ("extract", "index")},
     **dict.fromkeys(("entities", "names", "neighbours", "neighbors"), ("graph",)),
+    **dict.fromkeys(("episode", "task", "tasks", "begin"), ("episodes",)),
     **dict.fromkeys(("topic", "themes", "clusters"), ("topics",)),
     **dict.fromkeys(("schedule", "cron", "jobs", "run"), ("scheduler",)),
     "explain": ("why",),
@@ -130,7 +132,9 @@ class Commands(click.Group):
                 ) from error
             raise
         except RecollectError as error:
-            click.echo(f"Error: {printable(_without_password(str(self._as_typed(ctx, error))))}", err=True)
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            spelled = options.as_typed(command, error) if isinstance(error, FieldError) else error
+            click.echo(f"Error: {printable(_without_password(str(spelled)))}", err=True)
             ctx.exit(exit_code(error))
         except click.ClickException as error:
             told = _without_password(error.format_message())
@@ -142,15 +146,6 @@ class Commands(click.Group):
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
             ctx.exit(1)
-
-    def _as_typed(self, ctx: click.Context, error: RecollectError) -> RecollectError:
-        """The error, with the field spelled as the option that gave the value; what was read from lines has none."""
-        command = self.commands.get(ctx.invoked_subcommand or "")
-        if command is None or not isinstance(error, FieldError) or error.line is not None:
-            return error
-        options = (one for one in command.params if isinstance(one, click.Option) and one.name == error.field)
-        typed = next((max(one.opts, key=len) for one in options), error.field)
-        return FieldError(error.problem, field=typed)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for name in self.commands)

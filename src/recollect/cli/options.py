@@ -37,9 +37,50 @@ class Texted(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
-            ctx.fail(f"Got unexpected extra arguments ({' '.join(rest)}); put {name} in quotes if it has blanks.")
+            ctx.fail(f"Got unexpected extra arguments ({' '.join(rest)}); {self.remedy(ctx)}.")
         return rest
+
+    def remedy(self, ctx: click.Context) -> str:
+        """What to do about more words than one."""
+        name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
+        return f"put {name} in quotes if it has blanks"
+
+
+class Numbered(click.Command):
+    """A command with an argument that is a number: one below zero is refused as a number, and is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            number = next((one for one in given if one.startswith(error.option_name) and _is_number(one)), None)
+            if number is None:
+                raise
+        given.remove(number)
+        return super().parse_args(ctx, [*given, "--", number])
+
+
+class Group(click.Group):
+    """Commands in the order in which one needs them; what is wrong with a value names the option that gave it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except FieldError as error:
+            raise as_typed(self.commands.get(ctx.invoked_subcommand or ""), error) from error
+
+
+def as_typed(command: click.Command | None, error: FieldError) -> FieldError:
+    """The error, with the field spelled as the option that gave the value; what was read from lines has none."""
+    if command is None or error.line is not None:
+        return error
+    options = (one for one in command.params if isinstance(one, click.Option) and one.name == error.field)
+    typed = next((max(one.opts, key=len) for one in options), error.field)
+    return FieldError(error.problem, field=typed)
 
 
 def moment(name: str, help: str) -> Callable[[F], F]:
@@ -135,14 +176,22 @@ def said(text: str) -> str:
         raise InvalidInput(f"standard input is not UTF-8: {error.reason}") from error
 
 
+def no_scope(ctx: click.Context | None = None, param: click.Parameter | None = None) -> click.MissingParameter:
+    """What is said to who does not say whose memory it is."""
+    message = "Say whose memory it is, for example: --scope acme/ana"
+    ctx = ctx or click.get_current_context()
+    return click.MissingParameter(message, ctx, param, None if param else "'--scope'", "option")
+
+
+def read_part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
+    """The scope that is said, if one is."""
+    return None if value is None else a_scope(value)
+
+
 def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> Scope | None:
     if value is None and not ctx.resilient_parsing:
-        raise click.MissingParameter("Say whose memory it is, for example: --scope acme/ana", ctx, param=param)
-    return None if value is None else a_scope(value)
-
-
-def _part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
-    return None if value is None else a_scope(value)
+        raise no_scope(ctx, param)
+    return read_part(ctx, param, value)
 
 
 def _moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -152,6 +201,20 @@ def _moment(_: click.Context, param: click.Parameter, value: str | None) -> date
         known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
         raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
     return read_moment(param.opts[0], f"{value}T00:00Z" if _is_day(value) else value)
+
+
+def _outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
+    if value is None:  # where a shell asks what may come next
+        return None
+    return limits.an_outcome("outcome", float(value) if _is_number(value) else value)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_moment(value: str) -> bool:
@@ -203,8 +266,12 @@ def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapp
 
 scope = click.option("--scope", metavar="SCOPE", callback=_scope, help="Whose memory, as acme/ana.  [required]")
 part = click.option(
-    "--scope", metavar="SCOPE", callback=_part, help="Only this scope and those below it; the whole store if not given."
+    "--scope",
+    metavar="SCOPE",
+    callback=read_part,
+    help="Only this scope and those below it; the whole store if not given.",
 )
+outcome = click.argument("outcome", callback=_outcome)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON with full precision.")
 tokens = click.option(
     "--tokens",

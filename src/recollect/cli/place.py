@@ -24,11 +24,15 @@ SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_cl
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A store that is opened when a command needs it; `asked_for` if the user named it on the command line."""
+    """A store that is opened when a command needs it; `asked_for` if the user named it on the command line.
+
+    `maker` is what makes one, for whoever has none.
+    """
 
     target: str
     asked_for: bool = False
     opened_by: Open = wiring.open
+    maker: str = "`recollect remember` or `recollect observe`"
 
     def there(self) -> AbstractContextManager[Engine]:
         """The engine of a store that exists; a command that only looks makes none."""
@@ -39,8 +43,7 @@ class Place:
         """Refuse a store that is not there."""
         if not self.exists:
             raise NotFound(
-                f"there is no store {self.shown!r}; `recollect remember` makes one, "
-                "or name yours with --db before the command"
+                f"there is no store {self.shown!r}; {self.maker} makes one, or name yours with --db before the command"
             )
 
     def made(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:

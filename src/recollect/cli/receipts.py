@@ -50,9 +50,9 @@ def written(receipt: Receipt, *, as_json: bool) -> None:
         output.talk(way_back(receipt.memory.commit, receipt.memory.scope))
 
 
-def way_back(run: int | None, scope: Scope) -> str:
-    """How a run is undone, as it is typed."""
-    return f"run {run}; to undo it: {typed('curate', 'undo', str(run), '--scope', str(scope))}"
+def way_back(run: int | None, scope: Scope, by: str = "curate") -> str:
+    """How a run is undone, as it is typed: as an act of a curator, or as a job of an `admin`."""
+    return f"run {run}; to undo it: {typed(by, 'undo', str(run), '--scope', str(scope))}"
 
 
 def typed(*words: str) -> str:

@@ -11,7 +11,7 @@ from types import FrameType
 import click
 
 from recollect import wiring
-from recollect.cli import options, output
+from recollect.cli import options, output, receipts
 from recollect.cli.place import Place, place
 from recollect.errors import RecollectError
 from recollect.jobs.scheduler import Scheduler
@@ -130,9 +130,11 @@ def _told(one: Occurrence | Failure, *, as_json: bool) -> None:
         case Occurrence() if one.ended_at is None:
             output.talk(scheduling.sentence(one))
         case _ if as_json:
-            output.data(scheduling.occurrence(one))
+            output.data(scheduling.ended(one))
         case _:
             output.lines([scheduling.sentence(one)])
+            for scope, run in one.runs:
+                output.talk(f"{scope}: {receipts.way_back(run, scope, 'admin')}")
 
 
 def _work(ours: Scheduler, said: "SimpleQueue[Told]", tell: Tell, *, once: bool) -> None:

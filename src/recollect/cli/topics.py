@@ -2,24 +2,38 @@
 
 import click
 
-from recollect.cli import empty, options, output
+from recollect.cli import empty, options, output, scopes
+from recollect.cli.bars import Tell
 from recollect.cli.place import Place, place
+from recollect.engine.engine import Engine
 from recollect.model.scope import Scope
+from recollect.model.topic import Refreshed
 from recollect.render import listing, wire
 from recollect.render import topics as rendered
 
 
 @click.command(short_help="List what memories are about.")
 @click.argument("id", metavar="[ID]", required=False)
-@options.scope
-@click.option("--refresh", is_flag=True, help="First look anew which memories belong together.")
+@click.option(
+    "--scope",
+    metavar="SCOPE",
+    callback=options.read_part,
+    help="Whose memories, as acme/ana, and not those below.  [required, but with --refresh: every scope]",
+)
+@click.option(
+    "--refresh",
+    is_flag=True,
+    help="First look anew which memories belong together; without SCOPE, in every scope, and list none.",
+)
 @click.option("--pruned", is_flag=True, help="Also those that were not mentioned for long.")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="Print at most so many."
 )
 @options.as_json
 @place
-def topics(place: Place, id: str | None, scope: Scope, refresh: bool, pruned: bool, limit: int, as_json: bool) -> None:
+def topics(
+    place: Place, id: str | None, scope: Scope | None, refresh: bool, pruned: bool, limit: int, as_json: bool
+) -> None:
     """List what the memories of a scope are about, the most important first; with ID, the memories of a topic.
 
     A topic matters the more, the more memories it has and the sooner after it was mentioned. Which memories are near
@@ -29,7 +43,13 @@ def topics(place: Place, id: str | None, scope: Scope, refresh: bool, pruned: bo
     \b
     recollect topics --scope acme/ana --refresh
     recollect topics topic-0c0ffee00c0f --scope acme/ana
+    recollect topics --refresh
     """
+    if scope is None:
+        if id is not None or not refresh:
+            raise options.no_scope()
+        _refresh_all(place, as_json=as_json)
+        return
     with place.there() as engine:
         done = engine.refresh_topics(scope=scope) if refresh else None
         if id is not None:
@@ -50,6 +70,19 @@ def topics(place: Place, id: str | None, scope: Scope, refresh: bool, pruned: bo
     for line in ([] if done is None else [rendered.sentence(done)]) + told:
         output.talk(line)
     output.rows(table)
+
+
+def _refresh_all(place: Place, *, as_json: bool) -> None:
+    def refresh(engine: Engine, one: Scope, _: Tell) -> Refreshed:
+        return engine.refresh_topics(scope=one)
+
+    done, failed = scopes.each(place, None, "looking at", refresh)
+    if as_json:
+        output.data({"scopes": [rendered.refreshed(one) for one in done]})
+    else:
+        output.lines(map(rendered.sentence, done))
+    if failed is not None:
+        raise failed
 
 
 def _nothing(refreshed: bool) -> list[str]:

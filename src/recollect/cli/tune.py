@@ -1,10 +1,12 @@
-"""recollect profiles tune: folders of judgements in, a profile with a report out."""
+"""recollect profiles tune: folders of judgements or recorded feedback in, a profile with a report out."""
 
 import json
 import platform
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,9 @@ from recollect import config, wiring
 from recollect.cli import files, judged, options, output
 from recollect.cli.bars import bar
 from recollect.cli.place import Place, place
+from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
+from recollect.model.scope import Scope, a_scope
 from recollect.model.wording import printable
 from recollect.ranking.profile import Profile
 from recollect.ranking.written import written
@@ -24,10 +28,34 @@ if TYPE_CHECKING:
     from recollect.evaluation.features import Features
     from recollect.evaluation.judgements import Judgements
     from recollect.evaluation.tuned import Tuned
+    from recollect.model.experience import Experiences
+
+VERSIONS = {"recollect": __version__, "Python": platform.python_version()}
+"""With what a report is made."""
+
+K, SEED = 10, 0
+"""What goes without saying: among how many memories it is to be found, and how questions are dealt."""
+
+MOST_LOOKED_AT, MOST_NAMED = 50, 3
+"""Of how many scopes below one that has no feedback it is looked whether they have contexts, and how many are named."""
 
 
-@click.command(short_help="Fit a profile's weights to judgements.")
-@click.argument("folders", metavar="DIR…", nargs=-1, required=True, type=click.Path(path_type=Path))
+def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Scope, ...]:
+    """The scopes that are named, each once."""
+    return tuple(dict.fromkeys(a_scope(one) for one in values))
+
+
+@click.command(short_help="Fit a profile's weights to judgements, or to feedback.")
+@click.argument("folders", metavar="[DIR…]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--from-feedback", is_flag=True, help="Fit to what was said of contexts that the store has recorded.")
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="SCOPE",
+    multiple=True,
+    callback=_scopes,
+    help="From feedback: whose contexts; may be repeated.",
+)
 @options.profile("default")
 @click.option(
     "--out",
@@ -43,60 +71,76 @@ if TYPE_CHECKING:
     metavar="N",
     default=5,
     show_default=True,
-    help="In how many parts scopes are held out.",
+    help="In how many parts scopes, or questions, are held out.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"From feedback: how questions are dealt into the parts.  [default: {SEED}]",
 )
 @click.option(
     "--k",
     type=click.IntRange(min=1, max=options.LARGEST_K),
     metavar="K",
-    default=10,
-    show_default=True,
-    help="Among how many memories it is to be found.",
+    help=f"Of judgements: among how many memories it is to be found.  [default: {K}]",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there, and write also what does not carry over.")
+@click.option(
+    "--force", is_flag=True, help="Replace files that are there; of judgements, write also what is no better."
+)
 @options.as_json
 @place
 def tune(
     place: Place,
     folders: tuple[Path, ...],
+    from_feedback: bool,
+    scopes: tuple[Scope, ...],
     profile: str,
     out: Path | None,
     store: str | None,
     embedder: str | None,
     folds: int,
-    k: int,
+    seed: int | None,
+    k: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Fit the weights and floors of a profile to the judgements of every DIR, and write it as a new version.
+    """Fit the weights and floors of a profile, and write it as a new version.
 
-    Each DIR counts alike, and is as `recollect eval` takes it. What the new numbers are worth is measured on scopes
-    that they were not fitted to. A profile that is not better there is not written; whoever uses one that is finds
-    the figures in the report beside it, without which `recollect profiles check` refuses it.
+    It is fitted to the judgements of every DIR, each of which counts alike and is as `recollect eval` takes it; or,
+    from feedback, to what helped and what misled in the contexts that --db has recorded. What the new numbers are
+    worth is measured on scopes, or questions, that they were not fitted to. A profile that is not better there, by
+    more than chance may do, is not written; whoever uses one that is finds the figures in the report beside it,
+    without which `recollect profiles check` refuses it.
 
     \b
     recollect profiles tune judgements more-judgements --profile mine.toml --out mine-2.toml
+    recollect profiles tune --from-feedback --scope acme/ana --scope acme/ben --out mine.toml
     """
     from recollect.evaluation import tuned_lines
-    from recollect.evaluation.judgements import read_judgements
-    from recollect.evaluation.tuned import document, file_stem, refuse_twice, successor
+    from recollect.evaluation.tuned import document, file_stem, successor
 
+    if from_feedback:
+        _refuse("judgements", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
+    else:
+        _refuse("feedback", {"--scope": scopes, "--seed": seed})
     start = config.profile(profile)
     named = Path(f"{file_stem(start)}.toml") if out is None else out
     if named.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(named)!r} does not end in .toml; rename it")
     report = successor(start, named.stem).report or ""  # which refuses what no profile can be called
-    judgements = [read_judgements(folder) for folder in folders]
-    refuse_twice(judgements)
-    judged.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+    if from_feedback:
+        find = _from_feedback(place, scopes, seed=SEED if seed is None else seed)
+    else:
+        find = _from_judgements(place, folders, store, embedder=embedder, k=K if k is None else k)
+    told_from = place.target if from_feedback else None
     try:
         with ExitStack() as stack:
-            kept = stack.enter_context(judged.kept_folder(store))
             # what comes last here gets its name first: whenever it ends, no new profile is there without its report
-            made = stack.enter_context(files.whole(named, store=None, force=force))
-            told = stack.enter_context(files.whole(named.with_name(report), store=None, force=force))
-            found = _tune(judgements, start, kept, name=named.stem, embedder=embedder, folds=folds, k=k)
-            _write(found, made, told, force=force)
+            made = stack.enter_context(files.whole(named, store=told_from, force=force))
+            told = stack.enter_context(files.whole(named.with_name(report), store=told_from, force=force))
+            found = find(start, named.stem, folds)
+            _write(found, made, told, force=force and not from_feedback)
         better = True
     except _NoBetter as refused:
         found, better = refused.found, False
@@ -105,9 +149,84 @@ def tune(
     else:
         output.lines(tuned_lines.report(found, output.paint))
     if not better:
-        remedy = "; --force writes it all the same" if found.tuning.changed else ""
+        remedy = "; --force writes it all the same" if found.tuning.changed and not from_feedback else ""
         raise RecollectError(f"{str(named)!r} was not written, for it would be no better than before{remedy}")
     output.talk(f"written to {printable(str(named))}, with {printable(report)} beside it")
+
+
+Find = Callable[[Profile, str, int], "Tuned"]
+"""Tunes a profile under a name, with so many folds."""
+
+
+def _refuse(way: str, given: Mapping[str, object]) -> None:
+    """Refuse what says something of the other way to tune."""
+    odd = next((name for name, value in given.items() if value not in (None, ())), None)
+    if odd is not None:
+        one = "leave it out, or --from-feedback" if way == "judgements" else "give --from-feedback with it"
+        raise click.UsageError(f"{odd} is for tuning from {way}; {one}.")
+
+
+def _from_judgements(place: Place, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int) -> Find:
+    """Tunes to the judgements of these folders, which are read at once."""
+    from recollect.evaluation.judgements import read_judgements
+    from recollect.evaluation.tuned import refuse_twice
+
+    if not folders:
+        raise click.UsageError("Name a DIR of judgements, or give --from-feedback and --scope.")
+    judgements = [read_judgements(folder) for folder in folders]
+    refuse_twice(judgements)
+    judged.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+
+    def find(start: Profile, name: str, folds: int) -> "Tuned":
+        with judged.kept_folder(store) as kept:
+            return _tune(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
+
+    return find
+
+
+def _from_feedback(place: Place, scopes: Sequence[Scope], *, seed: int) -> Find:
+    """Tunes to what was said in the contexts of these scopes of a store that is there."""
+    if not scopes:
+        raise click.UsageError("Say from whose contexts to learn, for example: --scope acme/ana")
+    place.refuse_missing()
+
+    def find(start: Profile, name: str, folds: int) -> "Tuned":
+        from recollect.evaluation.learning import learn
+        from recollect.evaluation.tuned import tuned
+        from recollect.model.experience import Experiences
+
+        several: list[Experiences] = []
+        with place.there() as engine:
+            for scope in scopes:
+                with bar(f"asking {printable(str(scope))} again") as tell:
+                    several.append(engine.experience(scope=scope, profile=start, progress=tell))
+            embedder, others = engine.embedder, _below(engine, several)
+        try:
+            with bar("fitting") as tell:
+                learned = learn(Experiences.together(several), start, folds=folds, seed=seed, tell=tell)
+        except InvalidInput as refused:
+            raise InvalidInput(f"{refused}{f', such as {others}' if others else ''}") from refused
+        return tuned(
+            learned.tuning,
+            [learned.material],
+            name=name,
+            origin=learned,
+            embedder=embedder,
+            made_at=datetime.now(UTC),
+            versions=VERSIONS,
+        )
+
+    return find
+
+
+def _below(engine: Engine, several: "Sequence[Experiences]") -> str:
+    """The first few scopes that have contexts, below those of which there is nothing to learn from."""
+    asked = {scope for one in several for scope in one.scopes}
+    empty = [scope for one in several if not one.told for scope in one.scopes]
+    below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in asked)
+    near = islice(below, MOST_LOOKED_AT)
+    found = (printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)
+    return ", ".join(islice(found, MOST_NAMED))
 
 
 def _write(found: "Tuned", profile: Path, report: Path, *, force: bool) -> None:
@@ -132,7 +251,7 @@ def _tune(
     judgements: "list[Judgements]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
 ) -> "Tuned":
     """Load every folder, gather what the signals say, and fit."""
-    from recollect.evaluation.tuned import tuned
+    from recollect.evaluation.tuned import Judged, tuned
     from recollect.evaluation.tuning import tune
 
     gathered = [_gathered(one, start, kept, embedder=embedder, k=k) for one in judgements]
@@ -146,9 +265,10 @@ def _tune(
         tuning,
         features,
         name=name,
+        origin=Judged(k),
         embedder=models.pop(),
         made_at=datetime.now(UTC),
-        versions={"recollect": __version__, "Python": platform.python_version()},
+        versions=VERSIONS,
     )
 
 

@@ -19,6 +19,7 @@ from recollect.config.zones import a_zone
 from recollect.errors import FieldError, remedy, show
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
+from recollect.lifecycle.retention import EpisodicPolicy
 from recollect.lifecycle.schedule import SchedulerPolicy
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
@@ -142,6 +143,7 @@ class Settings:
     lifecycle: LifecyclePolicy = LifecyclePolicy()
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
     topics: TopicsPolicy = TopicsPolicy()
+    episodic: EpisodicPolicy = EpisodicPolicy()
     scheduler: SchedulerPolicy = SchedulerPolicy()
 
     def __post_init__(self) -> None:

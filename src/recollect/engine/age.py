@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from recollect.engine.gaps import gap
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
-from recollect.lifecycle.ageing import Aged, Ageing, Keeping, ageing
+from recollect.lifecycle.ageing import Aged, Ageing, Keeping, ageing, is_told
 from recollect.lifecycle.policy import retention_of
 from recollect.model.index import Index
-from recollect.model.level import NODES, Level
-from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.plan import AGEING, AGEING_LEVELS, Act, Job, Plan, Step, Wish
+from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.memory import Memory, MemoryId
+from recollect.model.plan import AGEING, AGEING_LEVELS, UNTOLD, Act, Job, Plan, Step, Wish
 from recollect.model.scope import Scope
 from recollect.model.wording import shortened
 from recollect.ports import Writing
@@ -21,7 +22,7 @@ from recollect.ports import Writing
 if TYPE_CHECKING:
     from recollect.model.probe import Vector
 
-RECORDS = tuple(level for level in Level if level is not Level.EVENT)
+RECORDS = tuple(level for level in HAPPENED if level is not Level.EVENT)
 
 
 def planned_prune(world: World, scope: Scope, wish: Wish) -> Plan:
@@ -63,13 +64,14 @@ def _planned(world: World, scope: Scope, job: Job, wish: Wish, rules: list[Keepi
     steps = tuple(_steps(found, rules))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
     levels = {level.value: sum(one.leaves and one.memory.level is level for one in found.changed) for level in Level}
+    counted = {**acts, **levels, UNTOLD: len(found.untold)}
     given = {name: None if value is None else str(value) for name, value in asdict(wish).items()}
     return Plan(
         job=job,
         scope=scope,
         made_at=now,
         parameters={**given, **{f"{rule.index.value} keeps": _told(rule) for rule in rules if rule.retention}},
-        counts={"records": len(records), **{name: count for name, count in (acts | levels).items() if count}},
+        counts={"records": len(records), **{name: count for name, count in counted.items() if count}},
         steps=steps,
     )
 
@@ -81,15 +83,16 @@ def _told(rule: Keeping) -> str:
 
 
 def _steps(found: Ageing, rules: list[Keeping]) -> Iterator[Step]:
-    """What is to become of each record, the coarsest first: those that stand in for others are there before."""
+    """What is to become of each record, the coarsest first."""
     for one in found.changed:
         act = Act.PRUNE if one.leaves else Act.RETURN if one.returns else Act.STAND_IN
         by = next((teller for some in one.tellers.values() for teller in some), None)
-        yield _step(one.memory, act, _reason(one, rules), by=by, state=_state(one))
+        state = _state(_Found(one.memory.left, one.memory.stands_for), _Found(one.left, one.stands_for))
+        yield _step(one.memory, act, _reason(one, rules), by=by, state=state)
     for memory in found.pinned:
-        yield _step(memory, Act.LEAVE, "old enough to leave, and pinned")
+        yield _step(memory, Act.KEEP, "old enough to leave, and pinned")
     for memory in found.untold:
-        yield _step(memory, Act.LEAVE, "old enough to leave, and nothing coarser tells it yet: a rollup comes first")
+        yield _step(memory, Act.KEEP, "old enough to leave, and nothing coarser tells it yet: a rollup comes first")
 
 
 def _step(memory: Memory, act: Act, reason: str, *, by: Memory | None = None, state: str | None = None) -> Step:
@@ -122,64 +125,80 @@ def _reason(aged: Aged, rules: list[Keeping]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """How a record is found then: which indexes it has left, which levels it stands in for, and by whose ids it is told
-    in each index that it leaves.
-    """
+class _Found:
+    """How a record is found: which indexes it has left, and which levels it stands in for."""
 
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
-    tellers: Mapping[Index, tuple[MemoryId, ...]]
+
+    def with_all_of(self, other: "_Found") -> "_Found":
+        """Found wherever one of the two is."""
+        left = tuple(one for one in self.left if one in other.left)
+        return _Found(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
 
 
-def _state(aged: Aged) -> str:
-    tellers = {index.value: [one.id for one in some] for index, some in aged.tellers.items()}
-    return json.dumps([list(aged.left), list(aged.stands_for), tellers], sort_keys=True)
+def _state(now: _Found, then: _Found) -> str:
+    """How a record is found when it is looked at, and how it is to be."""
+    return json.dumps([[one.left, one.stands_for] for one in (now, then)])
 
 
-def _read_state(step: Step) -> _State:
+def _read_state(step: Step) -> tuple[_Found, _Found]:
     try:
-        left, levels, tellers = json.loads(step.state or "")
-        return _State(
-            tuple(map(Index, left)),
-            tuple(map(Level, levels)),
-            {Index(index): tuple(map(MemoryId, some)) for index, some in dict(tellers).items()},
-        )
+        (left, levels), (then_left, then_levels) = json.loads(step.state or "")
+        now = _Found(tuple(map(Index, left)), tuple(map(Level, levels)))
+        return now, _Found(tuple(map(Index, then_left)), tuple(map(Level, then_levels)))
     except (ValueError, TypeError, RecursionError) as error:
         raise FieldError(f"{show(step.state)} is not how a record is found; plan again", field="state") from error
 
 
+def stages(plan: Plan) -> list[Plan]:
+    """The plan as two that come to the same, each of which may be done in parts: all that comes back or stands in for
+    more, and only then what leaves or stands in for less. However many parts are done, or taken back from the last one
+    on, whatever is outside of an index is found there by what stood in for it before, or is to.
+    """
+    gains, losses = list[Step](), list[Step]()
+    for step in plan.steps:
+        if step.act not in AGEING:
+            losses.append(step)
+            continue
+        now, then = _read_state(step)
+        match now.with_all_of(then):
+            case between if between == now:
+                losses.append(step)
+            case between if between == then:
+                gains.append(step)
+            case between:
+                act = Act.RETURN if between.left != now.left else Act.STAND_IN
+                gains.append(replace(step, act=act, by=None, state=_state(now, between)))
+                act = Act.PRUNE if between.left != then.left else Act.STAND_IN
+                losses.append(replace(step, act=act, state=_state(between, then)))
+    return [replace(plan, steps=tuple(some)) for some in (gains, losses)]
+
+
 def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]:
     """How the plan is done; what comes back into the index of directions gets its own before."""
-    states = {step.memory: _read_state(step) for step in plan.steps if step.act in AGEING}
+    states = {step.memory: _read_state(step)[1] for step in plan.steps if step.act in AGEING}
     inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
     lacking = [one for one in world.store.get(plan.scope, inside) if Index.VECTOR in one.left]
     found = world.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
     vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
 
     def done(writing: Writing, present: Mapping[MemoryId, Memory]) -> list[Memory]:
-        written = list[Memory]()
-        for id, state in states.items():
-            memory = present[id]
-            _refuse_loss(writing, plan.scope, memory, state)
-            aged = memory.changed(left=state.left, stands_for=state.stands_for)
-            written.append(writing.put(aged, vectors.get(id)))
-        return written
+        changes = [(present[id], _aged(present[id], state)) for id, state in states.items()]
+        gone = gap(writing, plan.scope, changes)
+        if gone is not None:
+            raise Conflict(f"what was to be found in place of {show(gone.id)} is not, by now; plan again")
+        return [writing.put(aged, vectors.get(aged.id)) for _, aged in changes]
 
     return done
 
 
-def _refuse_loss(writing: Writing, scope: Scope, memory: Memory, state: _State) -> None:
-    """What is pinned never leaves, and nothing leaves an index in which what tells it is not found in its place."""
-    leaving = [index for index in state.left if index not in memory.left]
-    if leaving and memory.pinned:
+def _aged(memory: Memory, state: _Found) -> Memory:
+    """The record as it is to be found. What is pinned never leaves, what does not hold is found nowhere, and none but a
+    record of the calendar stands in for others.
+    """
+    if not is_told(memory) or (state.stands_for and memory.level not in NODES):
+        raise FieldError(f"{show(memory.id)} is no record that can be found so", field="steps")
+    if memory.pinned and not set(state.left) <= set(memory.left):
         raise FieldError(f"{show(memory.id)} is pinned, and does not leave an index", field="steps")
-    for index in leaving:
-        tellers = [writing.get(scope, id) for id in state.tellers.get(index, ())]
-        if not tellers or not all(one is not None and _stands_in(one, memory, index) for one in tellers):
-            raise Conflict(f"what was to be found in place of {show(memory.id)} is not, by now; plan again")
-
-
-def _stands_in(record: Memory, memory: Memory, index: Index) -> bool:
-    there = record.status is Status.ACTIVE and record.level in NODES and index not in record.left
-    return there and memory.level in record.stands_for
+    return memory.changed(left=state.left, stands_for=state.stands_for)

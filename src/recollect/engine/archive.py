@@ -5,24 +5,36 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
-from datetime import datetime
-from enum import Enum
 from typing import Any, TypeVar, cast, get_args
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.screening import clean, screen
+from recollect.admission.screening import screen
+from recollect.engine.archive_contexts import context, read_context
+from recollect.engine.archive_contexts import screened as screened_context
+from recollect.engine.archive_values import (
+    a_commit,
+    a_list,
+    a_moment,
+    a_vector,
+    maybe_moment,
+    maybe_written,
+    names,
+    plain,
+    the_fields,
+    written,
+)
 from recollect.errors import FieldError, InvalidInput, remedy, show
 from recollect.model import limits
 from recollect.model.archive import Content, Inventory, Item, Saved, SavedUse, SavedVote
 from recollect.model.encoder import Encoder
 from recollect.model.index import Index
 from recollect.model.kept import Kept
-from recollect.model.level import PLAIN, Level, a_level
+from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, named
 from recollect.model.scope import Scope
-from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trace import Trace
 from recollect.model.trust import TRUST, Provenance, Trust
-from recollect.model.usage import Use, Vote
+from recollect.model.usage import SIGNS, Use, Vote
 from recollect.model.verdict import Changed, Refused, Updated, Verdict
 
 T = TypeVar("T", bound=Any)
@@ -45,10 +57,6 @@ _VERDICTS: Mapping[str, Any] = {one.__name__: one for one in get_args(Verdict)}
 _HEADER = {"format", "number", "encoder", "analyser", "scope", "memories", "contexts", "until"}
 _MEMORY = {"memory", "scope", "contents", "versions", "uses", "votes", "keys"}
 _END = {"lines", "sha256"}
-
-
-def _names(kind: Any) -> list[str]:
-    return [one.name for one in fields(kind)]
 
 
 def line(value: object) -> str:
@@ -79,7 +87,7 @@ def header(inventory: Inventory) -> str:
             "scope": None if inventory.scope is None else str(inventory.scope),
             "memories": inventory.memories,
             "contexts": inventory.contexts,
-            "until": _maybe_text(inventory.until),
+            "until": maybe_written(inventory.until),
         }
     )
 
@@ -98,38 +106,38 @@ def read_header(text: str) -> Inventory:
 
 
 def _read_inventory(value: Mapping[str, Any]) -> Inventory:
-    given = _fields(value, _HEADER)
+    given = the_fields(value, _HEADER)
     encoder, scope = given["encoder"], given["scope"]
     memories = limits.a_count("memories", given["memories"])
     if memories and encoder is None:
         raise FieldError("memories without a model that their vectors come from", field="encoder")
     return Inventory(
-        encoder=None if encoder is None else Encoder(**_fields(encoder, _names(Encoder))),
+        encoder=None if encoder is None else Encoder(**the_fields(encoder, names(Encoder))),
         analyser=limits.an_id("analyser", given["analyser"]),
         scope=None if scope is None else Scope.parse(scope),
         memories=memories,
         contexts=limits.a_count("contexts", given["contexts"]),
-        until=_maybe_moment("until", given["until"]),
+        until=maybe_moment("until", given["until"]),
     )
 
 
 def item_line(item: Item) -> str:
     """A memory or a context as a line."""
-    return line(_context(item) if isinstance(item, Trace) else _memory(item))
+    return line(context(item) if isinstance(item, Trace) else _memory(item))
 
 
 def read_item(value: Mapping[str, Any], number: int, dimensions: int) -> Item:
     """The memory or the context of a line; refused, with its number, where it cannot be."""
     with _at_line(number):
         if "context" in value:
-            return _read_context(_fields(value, {"context"})["context"])
-        return _read_memory(_fields(value, _MEMORY), dimensions)
+            return read_context(the_fields(value, {"context"})["context"])
+        return _read_memory(the_fields(value, _MEMORY), dimensions)
 
 
 def read_end(value: Mapping[str, Any], number: int) -> str:
     """The sum that the last line has; refused if it counts other lines than there are before it."""
     with _at_line(number):
-        given = _fields(value, _END)
+        given = the_fields(value, _END)
         if limits.a_count("lines", given["lines"]) != number - 1:
             raise FieldError(f"{given['lines']} lines are said to be before this one, so some are missing or added")
         return limits.a_text("sha256", given["sha256"])
@@ -141,16 +149,15 @@ def screened(items: Iterable[Item], policy: SecretsPolicy) -> Iterator[Item]:
     Refused with its line is what the policy refuses, and what has a secret in a name. What says something else than it
     did has no vector.
     """
+    reworded: set[MemoryId] = set()
     for number, item in enumerate(items, start=2):  # behind the header
         with _at_line(number):
-            found = _screened_context(item, policy) if isinstance(item, Trace) else _screened_memory(item, policy)
+            if isinstance(item, Trace):
+                found: Item = screened_context(item, policy, reworded)
+            else:
+                found = _screened_memory(item, policy)
+                reworded.update(() if found is item else (item.present.id,))
         yield found
-
-
-def _screened_context(trace: Trace, policy: SecretsPolicy) -> Trace:
-    """The context without what was asked for in secret; questions are never refused."""
-    question = tuple(clean(turn, policy) for turn in trace.question)
-    return trace if question == trace.question else replace(trace, question=question)
 
 
 def _screened_memory(saved: Saved, policy: SecretsPolicy) -> Saved:
@@ -192,25 +199,6 @@ def _at_line(number: int) -> Iterator[None]:
         raise FieldError(f"this cannot be read ({error!r}); the file was changed", line=number) from error
 
 
-def _fields(value: Any, names: Collection[str]) -> dict[str, Any]:
-    """The mapping as it is; refused if it has not just these fields."""
-    if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
-    odd = next((name for name in value if name not in names), None)
-    if odd is not None:
-        raise FieldError("there is no such field here; the export is of a newer recollect, or was changed", field=odd)
-    missing = next((name for name in sorted(names) if name not in value), None)
-    if missing is not None:
-        raise FieldError("is missing; the file was changed", field=missing)
-    return value
-
-
-def _list(field: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise FieldError(f"{show(value)} is no list", field=field)
-    return value
-
-
 def _memory(saved: Saved) -> dict[str, Any]:
     present = saved.present
     return {
@@ -218,29 +206,32 @@ def _memory(saved: Saved) -> dict[str, Any]:
         "scope": str(present.scope),
         "contents": [_content(one) for one in saved.contents],
         "versions": [_version(memory, content) for memory, content in saved.versions],
-        "uses": [[u.use.value, _text(u.at), u.context, u.commit, _text(u.recorded_at)] for u in saved.uses],
+        "uses": [[u.use.value, written(u.at), u.context, u.commit, written(u.recorded_at)] for u in saved.uses],
         "votes": [
-            [one.vote.context, one.vote.by, one.vote.use.value, _text(one.vote.at), one.commit, _text(one.recorded_at)]
-            for one in saved.votes
+            [v.vote.context, v.vote.by, v.vote.use.value, written(v.vote.at), v.commit, written(v.recorded_at)]
+            for v in saved.votes
         ],
-        "keys": [[k.key, k.body, type(k.verdict).__name__, asdict(k.verdict), _text(k.at)] for k in saved.keys],
+        "keys": [[k.key, k.body, type(k.verdict).__name__, asdict(k.verdict), written(k.at)] for k in saved.keys],
     }
 
 
 def _read_memory(value: Mapping[str, Any], dimensions: int) -> Saved:
     id, scope = MemoryId(limits.an_id("memory", value["memory"])), Scope.parse(value["scope"])
-    contents = tuple(_read_content(one, dimensions) for one in _list("contents", value["contents"]))
-    versions = tuple(_read_version(one, id, scope, contents) for one in _list("versions", value["versions"]))
+    contents = tuple(_read_content(one, dimensions) for one in a_list("contents", value["contents"]))
+    versions = tuple(_read_version(one, id, scope, contents) for one in a_list("versions", value["versions"]))
     _refuse_broken_chain([memory for memory, _ in versions])
     if {place for _, place in versions} != set(range(len(contents))):
         raise FieldError("one of them is of no version", field="contents")
-    uses = tuple(_read_use(one) for one in _list("uses", value["uses"]))
-    votes = tuple(_read_vote(one, id) for one in _list("votes", value["votes"]))
+    uses = tuple(_read_use(one) for one in a_list("uses", value["uses"]))
+    signs = [(one.context, one.use) for one in uses if one.use in SIGNS]
+    if len(set(signs)) < len(signs):
+        raise FieldError("a sign is there twice; it is noted once for a context", field="uses")
+    votes = tuple(_read_vote(one, id) for one in a_list("votes", value["votes"]))
     for name, log in (("uses", uses), ("votes", votes)):
         commits = [one.commit for one in log]
         if commits != sorted(commits):
             raise FieldError("follow each other in the order of their commits", field=name)
-    keys = tuple(_read_key(one, id, scope) for one in _list("keys", value["keys"]))
+    keys = tuple(_read_key(one, id, scope) for one in a_list("keys", value["keys"]))
     saved = Saved(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
     if saved.lacking:
         remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
@@ -249,26 +240,28 @@ def _read_memory(value: Mapping[str, Any], dimensions: int) -> Saved:
 
 
 def _read_use(value: Any) -> SavedUse:
-    use, at, context, commit, recorded_at = _list("uses", value)
-    context = None if context is None else limits.an_id("context", context)
-    said = _a_use(use, {Use.SERVED, Use.ECHOED})
-    return SavedUse(said, _moment("at", at), context, _a_commit(commit), _moment("recorded_at", recorded_at))
+    use, at, within, commit, recorded_at = a_list("uses", value)
+    said = _a_use(use, {Use.SERVED, Use.ECHOED, *SIGNS})
+    named = None if within is None else limits.an_id("context", within)
+    if named is None and said in SIGNS:
+        raise FieldError("is missing; a sign is of a context", field="context")
+    return SavedUse(said, a_moment("at", at), named, a_commit(commit), a_moment("recorded_at", recorded_at))
 
 
 def _read_vote(value: Any, id: MemoryId) -> SavedVote:
-    context, by, use, at, commit, recorded_at = _list("votes", value)
+    context, by, use, at, commit, recorded_at = a_list("votes", value)
     vote = Vote(
         context=limits.an_id("context", context),
         memory=id,
         by=_a_principal(by),
         use=_a_use(use, {Use.HELPED, Use.MISLED}),
-        at=_moment("at", at),
+        at=a_moment("at", at),
     )
-    return SavedVote(vote, _a_commit(commit), _moment("recorded_at", recorded_at))
+    return SavedVote(vote, a_commit(commit), a_moment("recorded_at", recorded_at))
 
 
 def _read_key(value: Any, id: MemoryId, scope: Scope) -> Kept:
-    key, body, verdict, given, at = _list("keys", value)
+    key, body, verdict, given, at = a_list("keys", value)
     if verdict not in _VERDICTS:
         raise FieldError(f"{show(verdict)} is no verdict; {remedy(str(verdict), _VERDICTS)}", field="verdict")
     return Kept(
@@ -277,12 +270,12 @@ def _read_key(value: Any, id: MemoryId, scope: Scope) -> Kept:
         body=limits.a_line("body", body),
         memory=id,
         verdict=_read_verdict(_VERDICTS[verdict], given),
-        at=_moment("at", at),
+        at=a_moment("at", at),
     )
 
 
 def _read_verdict(kind: Any, value: Any) -> Verdict:
-    given = _fields({**_LATER.get(kind, {}), **value} if isinstance(value, dict) else value, _names(kind))
+    given = the_fields({**_LATER.get(kind, {}), **value} if isinstance(value, dict) else value, names(kind))
     read = {one.name: _read_detail(one.name, one.type, given[one.name]) for one in fields(kind)}
     found: Verdict = kind(**read)
     return found
@@ -311,30 +304,15 @@ def _content(content: Content) -> dict[str, Any]:
 
 
 def _read_content(value: Any, dimensions: int) -> Content:
-    given = _fields(value, _names(Content))
-    vector = None if given["vector"] is None else _read_vector(given["vector"], dimensions)
+    given = the_fields(value, names(Content))
+    vector = None if given["vector"] is None else a_vector("vector", given["vector"], dimensions)
     return Content(given["title"], given["text"], vector)
-
-
-def _read_vector(text: str, dimensions: int) -> bytes:
-    import numpy as np
-
-    try:
-        found = base64.b64decode(limits.a_text("vector", text), validate=True)
-    except ValueError as error:
-        raise FieldError(f"{show(text)} is not base64", field="vector") from error
-    if len(found) != 4 * dimensions:
-        raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field="vector")
-    parts = np.frombuffer(found, dtype="<f4").astype(np.float64)
-    if not abs(float(parts @ parts) - 1.0) <= limits.LENGTH_ROUNDING:
-        raise FieldError("is not of length 1", field="vector")
-    return found
 
 
 def _version(memory: Memory, content: int) -> dict[str, Any]:
     """Where its content is, and all that is not simply absent."""
     usual = {"indexed": True, "trust": TRUST[memory.provenance].value}
-    shown = {name: _plain(getattr(memory, name)) for name in _STATE}
+    shown = {name: plain(getattr(memory, name)) for name in _STATE}
     told = {name: value for name, value in shown.items() if not _is_absent(value) or name in usual}
     return {"content": content} | {name: value for name, value in told.items() if value != usual.get(name, _NOTHING)}
 
@@ -350,19 +328,19 @@ def _is_absent(value: Any) -> bool:
 def _read_version(
     value: Mapping[str, Any], id: MemoryId, scope: Scope, contents: Sequence[Content]
 ) -> tuple[Memory, int]:
-    given = dict(_fields(value, {*value} & {*_STATE} | {"content", *_CHOICES}))
+    given = dict(the_fields(value, {*value} & {*_STATE} | {"content", *_CHOICES}))
     place = limits.a_count("content", given.pop("content"))
     absent = next((name for name, one in given.items() if one is None), None)
     if absent is not None:
         raise FieldError("is null; leave it out", field=absent)
     for name in _MOMENTS & given.keys():
-        given[name] = _moment(name, given[name])
+        given[name] = a_moment(name, given[name])
     for name in _LISTS & given.keys():
-        given[name] = tuple(_list(name, given[name]))
+        given[name] = tuple(a_list(name, given[name]))
     for name, choices in (*_CHOICES.items(), *((name, one) for name, one in _FURTHER.items() if name in given)):
         given[name] = named(name, given[name], choices)
     for name in _SEVERAL.keys() & given.keys():
-        given[name] = tuple(named(name, one, _SEVERAL[name]) for one in _list(name, given[name]))
+        given[name] = tuple(named(name, one, _SEVERAL[name]) for one in a_list(name, given[name]))
     content = contents[place]
     memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
     if memory.title != content.title:
@@ -371,89 +349,9 @@ def _read_version(
 
 
 def _refuse_broken_chain(versions: Sequence[Memory]) -> None:
-    commits = [_a_commit(one.commit) for one in versions]
+    commits = [a_commit(one.commit) for one in versions]
     if not versions or commits != sorted(commits) or any(one.recorded_at is None for one in versions):
         raise FieldError("the versions of a memory follow each other, the oldest first", field="versions")
-
-
-def _context(trace: Trace) -> dict[str, Any]:
-    values = asdict(trace) | {"scope": str(trace.scope)}
-    return {"context": {name: _plain(value) for name, value in values.items()}}
-
-
-def _read_context(value: Any) -> Trace:
-    later: dict[str, Any] = {"past": False, "levels": []}  # which archives of before do not have
-    given = later | _fields(value, {*value} & {*later} | {*_names(Trace)} - {*later})
-    texts = {name: limits.a_clean_text(name, given[name]) for name in ("profile", "version", "formula", "marker")}
-    counts = {name: limits.a_count(name, given[name]) for name in ("tokens", "budget", "depth")}
-    plain: dict[str, Any] = {**texts, **counts}
-    return Trace(
-        id=limits.an_id("context", given["id"]),
-        scope=Scope.parse(given["scope"]),
-        made_at=_moment("made_at", given["made_at"]),
-        at=_moment("at", given["at"]),
-        commit=_a_commit(given["commit"], least=0),
-        known_at=_maybe_moment("known_at", given["known_at"]),
-        question=tuple(limits.a_content("question", turn) for turn in _list("question", given["question"])),
-        kinds=tuple(named("kinds", kind, Kind).value for kind in _list("kinds", given["kinds"])),
-        packed=tuple(_read_placed(one) for one in _list("packed", given["packed"])),
-        omitted=tuple(_read_passed(one) for one in _list("omitted", given["omitted"])),
-        excluded=_read_counts(given["excluded"]),
-        past=limits.a_flag("past", given["past"]),
-        levels=tuple(str(a_level("levels", level) or PLAIN) for level in _list("levels", given["levels"])),
-        **plain,
-    )
-
-
-def _read_placed(value: Any) -> Placed:
-    given = _fields(value, _names(Placed))
-    return Placed(MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"]))
-
-
-def _read_passed(value: Any) -> Passed:
-    given = _fields(value, _names(Passed))
-    id, score = MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"])
-    return Passed(id, score, limits.a_line("reason", given["reason"]), limits.a_count("cost", given["cost"]))
-
-
-def _read_counts(value: Any) -> Mapping[str, int]:
-    if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no mapping", field="excluded")
-    return {limits.a_line("excluded", name): limits.a_count("excluded", count) for name, count in value.items()}
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return _text(value)
-        case Enum():
-            return value.value
-        case tuple():
-            return list(value)
-        case _:
-            return value
-
-
-def _text(moment: datetime) -> str:
-    return moment.isoformat()
-
-
-def _maybe_text(moment: datetime | None) -> str | None:
-    return None if moment is None else _text(moment)
-
-
-def _moment(field: str, text: str) -> datetime:
-    return limits.a_moment(field, datetime.fromisoformat(text))
-
-
-def _maybe_moment(field: str, text: str | None) -> datetime | None:
-    return None if text is None else _moment(field, text)
-
-
-def _a_commit(value: Any, *, least: int = 1) -> int:
-    if not least <= limits.a_count("commit", value) <= limits.LARGEST_COMMIT:
-        raise FieldError(f"{show(value)} is no number of a commit", field="commit")
-    return int(value)
 
 
 def _a_use(value: Any, allowed: Collection[Use]) -> Use:

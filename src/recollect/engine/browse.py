@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from recollect.engine.change import not_there, sought
 from recollect.engine.world import World
-from recollect.errors import FieldError, InvalidInput, show
+from recollect.errors import FieldError, InvalidInput, NotFound, show
 from recollect.lifecycle.periods import Period
 from recollect.lifecycle.record import Record, period_id
 from recollect.model import limits
@@ -18,6 +18,9 @@ from recollect.model.wording import shortened
 
 MOST_AROUND = 100
 """How many events before and after a grip may be asked for."""
+
+KEYS = "a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip"
+"""What somebody is told who asks for a place that is none."""
 
 _NEAR = timedelta(days=1)
 """How far from a grip its neighbours are looked for."""
@@ -31,7 +34,10 @@ def browse(world: World, scope: Scope, key: str | None) -> Outlook:
     if period is not None:
         place = _of_period(world, scope, period, _records(world, scope, [period]))
         return Outlook(place=place, parts=_below(world, scope, period))
-    memory = _record(world, scope, key)
+    try:
+        memory = _record(world, scope, key)
+    except NotFound as error:
+        raise NotFound(f"{error}; {KEYS}") from None
     events = () if memory.level is Level.EVENT else _there(world, scope, memory.derived_from)
     grips = _there(world, scope, Record.of(memory).cited if memory.level is Level.SEGMENT else ())
     return Outlook(
@@ -45,6 +51,10 @@ def expand(world: World, scope: Scope, id: str, around: int) -> Expansion:
     """The events that a grip, or a segment, is made of, with so many before and after them of the same session."""
     if limits.a_count("around", around) > MOST_AROUND:
         raise FieldError(f"{around} events; give at most {MOST_AROUND}", field="around")
+    period = _period(limits.a_text("id", id))
+    if period is not None:
+        shows = f"is a {period.level.value}, which `browse` shows"
+        raise InvalidInput(f"{show(id)} {shows}; `expand` takes the id of a grip or a segment")
     record = _record(world, scope, id)
     if record.level not in (Level.GRIP, Level.SEGMENT):
         raise InvalidInput(f"{show(id)} is of the level {record.level}; browse it down to a segment or a grip")

@@ -27,6 +27,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
 from recollect.lifecycle.record import with_notes
 from recollect.model import limits
+from recollect.model.level import HAPPENED, Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
@@ -91,6 +92,8 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
+    if revision.vector is not None and seen.level in HAPPENED:  # it may leave the index, and then has to be made again
+        raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
     receipt = None
     while receipt is None:
         receipt = _revise(world, scope, visible(world, scope, id), revision, now)
@@ -222,6 +225,7 @@ def next_version(
     importances = [one for one in (former.importance, importance) if one is not None]
     kind = kind or former.kind
     at = max(at, known_since(former))
+    reads_alike = text == former.text and said.get("title", former.title) == former.title
     return former.changed(
         text=text,
         kind=kind,
@@ -230,7 +234,7 @@ def next_version(
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
-        left=former.left if text == former.text and said.get("title", former.title) == former.title else (),
+        left=former.left if reads_alike or former.level is Level.ACTION else (),  # an action is in no index
         **said,
     )
 

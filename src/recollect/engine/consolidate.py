@@ -153,7 +153,7 @@ def _steps(found: Consolidation, made: Collection[MemoryId], policy: Policy) -> 
         yield Step(
             memory=memory.id,
             commit=memory.commit,
-            act=Act.LEAVE,
+            act=Act.KEEP,
             by=one.other.id,
             reason=one.reason,
             text=shortened(memory.text),

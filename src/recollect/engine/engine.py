@@ -6,18 +6,21 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, topics, transfer
 from recollect.engine import plan as planning
 from recollect.engine.background import Background, Pending
 from recollect.engine.curate import Curator
+from recollect.engine.episodes import Episodes
+from recollect.engine.experience import experience
 from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
 from recollect.engine.harvest import Harvest, extract_events
 from recollect.engine.observe import Origin, observe
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
+from recollect.engine.replay import replay
 from recollect.engine.restore import restore
 from recollect.engine.rollup import rollup
 from recollect.engine.world import World
@@ -39,16 +42,20 @@ from recollect.model.stats import Stats
 from recollect.model.timeline import Expansion, Outlook
 from recollect.model.topic import Refreshed, Topic
 from recollect.model.trust import Provenance
-from recollect.model.usage import Usage
+from recollect.model.usage import Noted, Usage
 from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context
+from recollect.packing.replay import Replay
 from recollect.ports import Durable, Progress
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Exact
 from recollect.ranking.result import Ranking
 from recollect.ranking.why import Why
+
+if TYPE_CHECKING:
+    from recollect.model.experience import Experiences
 
 DEPTH = 200
 """How many of the best a recall considers for packing."""
@@ -97,6 +104,11 @@ class Engine:
     def curator(self) -> Curator:
         """What an operator may do to memories."""
         return Curator(lambda: self._open)
+
+    @property
+    def episodes(self) -> Episodes:
+        """Tasks, what was done for them, how they went, and what they taught."""
+        return Episodes(lambda: self._open)
 
     @property
     def _open(self) -> World:
@@ -346,10 +358,32 @@ class Engine:
         helped: Iterable[str] = (),
         misled: Iterable[str] = (),
         by: str | None = None,
-    ) -> None:
-        """Say which memories of a context helped and which misled; it moves their usefulness, and only that."""
+        answer: str | None = None,
+    ) -> Noted:
+        """Say which memories of a context helped and which misled; it moves their usefulness, and only that.
+
+        Which of them the `answer` quotes that was given from it is noted beside that; the answer is not kept.
+        """
         votes = {"helped": _ids("helped", helped), "misled": _ids("misled", misled)}
-        feedback(self._open, a_context_id(context_id), scope=a_scope(scope), by=by, **votes)
+        return feedback(self._open, a_context_id(context_id), scope=a_scope(scope), by=by, answer=answer, **votes)
+
+    def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
+        """A recorded context made again by what was known when it was made, and what differs, if anything does.
+
+        It counts as no use, and nothing is written.
+        """
+        return replay(self._open, a_scope(scope), a_context_id(context_id))
+
+    def experience(
+        self, *, scope: str | Scope, profile: Profile | str | None = None, progress: Progress | None = None
+    ) -> "Experiences":
+        """What can be learned for a profile from the scope's contexts that anybody said anything of, the oldest first.
+
+        Each is asked again as the store knew things when it was made; that counts as no use, and no model is asked for
+        it. How many cannot be asked so is counted.
+        """
+        world = self._open
+        return experience(world, a_scope(scope), world.profile(profile), _told(progress))
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
         """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,

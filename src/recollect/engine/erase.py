@@ -1,26 +1,41 @@
 """Erase: memories go for good, with all that was made of them, and it is proved that they are gone."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from recollect.admission.policy import Policy
 from recollect.engine.change import not_there
+from recollect.engine.restore import as_it_stood
+from recollect.engine.succession import rivals
 from recollect.engine.world import World
 from recollect.errors import NotFound, show
 from recollect.evidence import analysis
 from recollect.model import limits
 from recollect.model.erasure import Erased, Erasure, Lineage, Search
-from recollect.model.memory import MemoryId
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.ports import Forgetful, Writing
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a transaction erased, who holds again for it, and of what that was made which stays."""
+
+    erased: Erased
+    restored: Sequence[MemoryId] = ()
+    made_of: Sequence[MemoryId] = ()
 
 
 def erase_memory(world: World, scope: Scope, id: str) -> Erasure:
     """Erase a memory, and what the scope derived from it."""
 
-    def change(writing: Writing) -> Erased:
-        if writing.get(scope, MemoryId(id)) is None:
+    def change(writing: Writing) -> _Done:
+        memory = writing.get(scope, MemoryId(id))
+        if memory is None:
             raise not_there(scope, id)
-        return writing.erase(scope, descent(writing.lineage(scope), [id]))
+        done = _erased(world.policy, writing, scope, [memory.id])
+        origins = [MemoryId(one) for one in memory.derived_from]
+        return replace(done, made_of=[one for one in origins if writing.get(scope, one) is not None])
 
     return _erasure(world, scope, change)
 
@@ -29,11 +44,11 @@ def erase_source(world: World, scope: Scope, source: str) -> Erasure:
     """Erase what came from a source, and what the scope derived from it."""
     limits.an_id("source", source)
 
-    def change(writing: Writing) -> Erased:
-        erased = writing.erase(scope, came_from(writing, scope, source))
-        if not erased.ids:
+    def change(writing: Writing) -> _Done:
+        done = _erased(world.policy, writing, scope, _named(writing.lineage(scope), source))
+        if not done.erased.ids:
             raise nothing_came(scope, source)
-        return erased
+        return done
 
     return _erasure(world, scope, change)
 
@@ -41,11 +56,11 @@ def erase_source(world: World, scope: Scope, source: str) -> Erasure:
 def erase_everything(world: World, scope: Scope) -> Erasure:
     """Erase all memories of exactly that scope, with the contexts that were made for it."""
 
-    def change(writing: Writing) -> Erased:
+    def change(writing: Writing) -> _Done:
         erased = writing.erase_all(scope)
         if not erased.ids and not erased.contexts:
             raise NotFound(f"there is nothing in {scope}; scopes below it are erased one by one")
-        return erased
+        return _Done(erased)
 
     return _erasure(world, scope, change)
 
@@ -60,7 +75,11 @@ def came_from(writing: Writing, scope: Scope, source: str) -> list[MemoryId]:
     something may have been derived from it that has no memory.
     """
     lineage = writing.lineage(scope)
-    return descent(lineage, [source, *(one.id for one in lineage if one.source == source)])
+    return descent(lineage, _named(lineage, source))
+
+
+def _named(lineage: Sequence[Lineage], source: str) -> list[str]:
+    return [source, *(one.id for one in lineage if one.source == source)]
 
 
 def nothing_came(scope: Scope, source: str) -> NotFound:
@@ -83,9 +102,68 @@ def descent(lineage: Sequence[Lineage], origins: Iterable[str]) -> list[MemoryId
     return list(found)
 
 
-def _erasure(world: World, scope: Scope, change: Callable[[Writing], Erased]) -> Erasure:
+def _erased(policy: Policy, writing: Writing, scope: Scope, origins: Collection[str]) -> _Done:
+    """Erase the origins with their descent. What was recalled through a memory that goes with them holds again; what
+    an origin itself spoke for stays put away, for it may say the same.
+    """
+    lineage = writing.lineage(scope)
+    gone = dict.fromkeys(descent(lineage, origins))
+    made = gone.keys() - origins
+    parts = {MemoryId(part) for one in lineage if one.id in made for part in one.derived_from if part not in gone}
+    others = [writing.get(scope, part) for part in sorted(parts)]
+    silent = [one for one in others if one is not None and _is_spoken_for(writing, one)]
+
+    erased, restored = writing.erase(scope, list(gone)), list[MemoryId]()
+    for one in silent:
+        back = _as_before(writing, one)
+        if _has_room(policy, writing, back, restored):
+            restored.append(writing.put(back, None).id)
+    return _Done(erased, restored)
+
+
+def _is_spoken_for(writing: Writing, memory: Memory) -> bool:
+    """Whether the memory is put away, and is recalled through the one that holds at the end; that it is not if one of
+    those between was given other words since, which are what holds in place of its own.
+    """
+    one, seen = memory, set[MemoryId]()
+    while one.status is Status.CONSOLIDATED and one.superseded_by is not None and one.id not in seen:
+        seen.add(one.id)
+        behind = writing.get(one.scope, one.superseded_by)
+        if behind is None or behind.searched_text != _as_it_came(writing, behind).searched_text:
+            return False
+        one = behind
+    return bool(seen) and one.status is Status.ACTIVE
+
+
+def _as_it_came(writing: Writing, memory: Memory) -> Memory:
+    """The first version of the memory."""
+    while (earlier := writing.before(memory.scope, memory.id, memory.commit or 0)) is not None:
+        memory, _ = earlier
+    return memory
+
+
+def _as_before(writing: Writing, memory: Memory) -> Memory:
+    """The memory, standing as it did before it was put away."""
+    stood = as_it_stood(writing, memory, {Status.CONSOLIDATED})
+    by = None if stood.superseded_by == memory.superseded_by else stood.superseded_by
+    return memory.changed(status=stood.status, superseded_by=by, remark=stood.remark)
+
+
+def _has_room(policy: Policy, writing: Writing, back: Memory, restored: Collection[MemoryId]) -> bool:
+    """Whether no other memory says the same by now, or something else of its topic or its subject; those that are back
+    already stood beside it, but for one in the very same words.
+    """
+    said = [one for one in writing.sayings(back) if one.status is Status.ACTIVE]
+    if any(one.hash == back.hash or one.id not in restored for one in said):
+        return False
+    taken = back.topic_key is not None and writing.topic(back.scope, back.topic_key) is not None
+    return back.status is Status.ACTIVE and not taken and not rivals(writing, back, policy)
+
+
+def _erasure(world: World, scope: Scope, change: Callable[[Writing], _Done]) -> Erasure:
     world.store.flush()  # traces that are still to be written may name what is erased
-    erased = world.store.write(change)
+    done = world.store.write(change)
+    erased = done.erased
     receipt = Erasure(
         scope=scope,
         ids=erased.ids,
@@ -97,6 +175,8 @@ def _erasure(world: World, scope: Scope, change: Callable[[Writing], Erased]) ->
         checkpoints=erased.checkpoints,
         contexts=erased.contexts,
         search=Search(),
+        restored=tuple(done.restored),
+        made_of=tuple(done.made_of),
         pieces=erased.pieces,
     )
     return _proved(world, receipt)

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from recollect.engine import age, consolidate
+from recollect.engine import age, consolidate, retire
 from recollect.engine.undo import undo as undone
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, StoreBusy, show
 from recollect.model.curation import Undone
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.plan import Job, Plan, Run, Step, Wish
+from recollect.model.plan import Job, Plan, Run, Step, Wish, found_otherwise
 from recollect.model.scope import Scope
 from recollect.ports import Progress, Writing
 
@@ -17,6 +17,7 @@ PLANNED: Mapping[Job, Callable[[World, Scope, Wish], Plan]] = {
     Job.CONSOLIDATE: consolidate.planned,
     Job.PRUNE_VECTORS: age.planned_prune,
     Job.REBUILD_INDEX: age.planned_rebuild,
+    Job.PRUNE_EPISODES: retire.planned,
 }
 """What each job would do to a scope, if somebody wishes for it."""
 
@@ -26,14 +27,19 @@ DOING: Mapping[Job, Callable[[World, Plan], Doing]] = {
     Job.CONSOLIDATE: consolidate.doing,
     Job.PRUNE_VECTORS: age.doing,
     Job.REBUILD_INDEX: age.doing,
+    Job.PRUNE_EPISODES: retire.doing,
 }
 """How what each job planned is done to memories that are what they were: what can be made ready is, and then all of it
 is one transaction.
 """
 
 
-SEVERABLE = (Job.PRUNE_VECTORS, Job.REBUILD_INDEX)
-"""The jobs whose steps may be done one after the other: those that stand in for others come before them."""
+STAGES: Mapping[Job, Callable[[Plan], list[Plan]]] = {
+    Job.PRUNE_VECTORS: age.stages,
+    Job.REBUILD_INDEX: age.stages,
+    Job.PRUNE_EPISODES: lambda plan: [plan],
+}
+"""The jobs that may be done in parts, and in which stages: the steps of each do not need each other."""
 
 PART = 500
 """How many steps are done in one transaction where others may write in between."""
@@ -63,7 +69,8 @@ def apply(world: World, plan: Plan) -> Run:
         present = {one.id: one for one in found if one is not None}
         written = do(writing, present)
         memories = tuple(sorted(written, key=lambda one: one.id))
-        return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=memories, run=writing.commit)
+        counts = found_otherwise((present[one.id], one) for one in memories if one.id in present)
+        return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=memories, run=writing.commit, counts=counts)
 
     return world.store.write(change)
 
@@ -72,15 +79,17 @@ def run(world: World, job: Job, scope: Scope, wish: Wish, progress: Progress) ->
     """Plan a job and do it, in parts that leave others room to write; what they changed meanwhile is planned anew."""
     runs, done = list[Run](), 0
     for _ in range(ATTEMPTS):
-        whole, disturbed = plan(world, job, scope, wish), False
-        total = done + len(whole.steps)
-        for part in _parts(whole):
+        parts, disturbed = _parts(plan(world, job, scope, wish)), False
+        total = done + sum(len(part.steps) for part in parts)
+        commits = dict[MemoryId, int | None]()
+        for part in parts:
             try:
-                found = apply(world, part)
+                found = apply(world, _since(part, commits))
             except Conflict:
                 disturbed = True
                 break  # what comes later may need what this part was to do
             runs += [found] if found.run is not None else []
+            commits |= {one.id: one.commit for one in found.memories}
             done += len(part.steps)
             progress(done, total)
         if not disturbed:
@@ -89,11 +98,17 @@ def run(world: World, job: Job, scope: Scope, wish: Wish, progress: Progress) ->
 
 
 def _parts(plan: Plan) -> list[Plan]:
-    """The plan, or several that come to the same one after the other, where its steps do not need each other."""
-    if plan.job not in SEVERABLE or len(plan.steps) <= PART:
+    """The plan, or several that come to the same one after the other, where it may be done so."""
+    if plan.job not in STAGES or len(plan.steps) <= PART:
         return [plan]
-    starts = range(0, len(plan.steps), PART)
-    return [replace(plan, steps=plan.steps[start : start + PART]) for start in starts]
+    cuts = [(one, start) for one in STAGES[plan.job](plan) for start in range(0, len(one.steps), PART)]
+    return [replace(one, steps=one.steps[start : start + PART]) for one, start in cuts]
+
+
+def _since(part: Plan, commits: Mapping[MemoryId, int | None]) -> Plan:
+    """The part, of memories as parts before it wrote them."""
+    steps = (replace(one, commit=commits[one.memory]) if one.memory in commits else one for one in part.steps)
+    return replace(part, steps=tuple(steps))
 
 
 def undo(world: World, run: Run | int, scope: Scope | None) -> Undone:

@@ -1,44 +1,48 @@
 """Recall: find, rank and pack the memories that best answer a question."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.admission.screening import clean
 from recollect.engine.asked import Asked
 from recollect.engine.question import Question
+from recollect.engine.tracing import trace_of
 from recollect.engine.world import World, not_later
+from recollect.errors import FieldError
 from recollect.evidence.analysis import terms
 from recollect.evidence.entities import sought
 from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
-from recollect.model.level import BRIEFED, PLAIN, RECALLED, Level, a_level
+from recollect.model.level import BRIEFED, RECALLED, Level, a_level
 from recollect.model.memory import Kind, Memory, MemoryId, named
 from recollect.model.scope import Scope, a_scope
-from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trace import Trace
 from recollect.model.usage import Use
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
 from recollect.ports import Writing
 from recollect.ranking import scorer
-from recollect.ranking.parse import Document, describe
+from recollect.ranking.parse import Document
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.proof import Exact
 from recollect.ranking.result import UNSEEN, Ranking, Scored
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Found
+    from recollect.model.probe import Found, Probe, Vectors
     from recollect.model.table import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of the engine: when, whose memory, about what, ranked how, for which moment and as known when."""
+    """What is asked of the engine: when, whose memory, about what, ranked how, for which moment and as known when.
+
+    For what was asked before, `commit` is the last one that was known, and `directions` are those of the question.
+    """
 
     made_at: datetime
     scope: Scope
@@ -51,6 +55,8 @@ class Request:
     kinds: frozenset[Kind]
     levels: frozenset[Level | None]
     exact: Exact = Exact.REQUIRED
+    commit: int | None = None
+    directions: "Vectors | None" = field(default=None, compare=False)
 
 
 def read_request(
@@ -69,7 +75,7 @@ def read_request(
 ) -> Request:
     """The request that is made now, about a question or about nothing; refused where it cannot be."""
     now = world.now()
-    wanted = Kind if kinds is None else [named("kinds", kind, Kind) for kind in limits.several("kinds", kinds)]
+    wanted = Kind if kinds is None else _kinds(kinds)
     asked = None if levels is None else frozenset(a_level("levels", one) for one in limits.several("levels", levels))
     usual = BRIEFED if question is None else RECALLED
     known = None if known_at is None else not_later("known_at", known_at, now)
@@ -86,6 +92,15 @@ def read_request(
         levels=usual if asked is None else asked,
         exact=named("exact", exact, Exact),
     )
+
+
+def _kinds(given: Iterable[Kind | str]) -> list[Kind]:
+    kinds = [named("kinds", kind, Kind) for kind in limits.several("kinds", given)]
+    if not kinds:
+        raise FieldError(
+            "is empty, and nothing is of no kind; name one at least, or leave it out for all", field="kinds"
+        )
+    return kinds
 
 
 def _screened(question: Question, world: World) -> Question:
@@ -107,6 +122,7 @@ def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
         present=request.present,
         past=request.past,
         known_at=request.known_at,
+        commit=request.commit,
         levels=request.levels,
     )
     if request.question is None:
@@ -123,10 +139,32 @@ def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
         bounded=bounded and request.present,
         indexed=request.exact is Exact.PREFERRED,
     )
-    asked = Asked.of(text, world.store.speakers(probe) if in_turns or "addressed" in read else ())
-    vectors = world.embed(asked.ways if in_turns else [text], "query")
-    found = world.store.gather(replace(probe, vectors=vectors, in_turns=in_turns))
+    who = in_turns or "addressed" in read
+    asked = Asked.of(text, world.store.speakers(probe) if who else ())
+    found = _gathered(world, request, probe, asked)
+    while (
+        who and found.speakers != asked.everyone
+    ):  # somebody spoke for the first time, or is gone, since they were read
+        asked = Asked.of(text, found.speakers)
+        found = _gathered(world, request, probe, asked)
     return asked.heard_by(found, request.at, read)
+
+
+def _gathered(world: World, request: Request, probe: "Probe", asked: Asked) -> "Found":
+    """What the store has for the question; memories that lost their direction after what is known get it anew."""
+    in_turns = request.profile.hearing is Hearing.TURNS
+    ways = asked.ways if in_turns else [asked.text]
+    vectors = request.directions
+    if vectors is None or len(vectors) != len(ways):
+        vectors = world.embed(ways, "query")
+    probe = replace(probe, vectors=vectors, in_turns=in_turns)
+    found = world.store.gather(probe)
+    if found.departed:
+        departed = [one for one in found.memories(found.departed) if one is not None]
+        directions = world.embed([one.embedded_text for one in departed], "memory")
+        anew = {one.id: direction for one, direction in zip(departed, directions, strict=True)}
+        found = replace(world.store.gather(replace(probe, directions=anew)), departed=found.departed)
+    return replace(found, vectors=vectors)
 
 
 def wanted_rows(found: "Found", request: Request) -> "Rows":
@@ -210,16 +248,20 @@ def recall(world: World, request: Request, budget: Budget, depth: int) -> Contex
     limits.a_limit("depth", depth)
     found = find(world, request)
 
-    ranking = with_pinned(rank_found(found, request, depth), found, request)
-    prompt = Prompt(world.new_marker(), world.count)
-    context = pack(ranking, budget, prompt)
+    context = make(world, request, found, budget, depth, world.new_marker())
     if world.store.read_only:
         return context
 
     context = replace(context, id=world.new_id(request.made_at))
-    trace = _trace(context, request, found, depth)
+    trace = trace_of(world, context, request, found, depth)
     world.store.later(lambda writing: _keep(writing, trace))
     return context
+
+
+def make(world: World, request: Request, found: "Found", budget: Budget, depth: int, marker: str) -> Context:
+    """Rank what was found, and pack the best."""
+    ranking = with_pinned(rank_found(found, request, depth), found, request)
+    return pack(ranking, budget, Prompt(marker, world.count))
 
 
 def _keep(writing: Writing, trace: Trace) -> None:
@@ -273,32 +315,3 @@ def _kept_out_by(scored: Scored, request: Request) -> str:
     if gate is not None:
         return f"gate:{gate.signal.name}"
     return "min_score" if float(scored.score) < request.profile.min_score else "limit"
-
-
-def _trace(context: Context, request: Request, found: "Found", depth: int) -> Trace:
-    ranking = context.ranking
-    every_kind = len(request.kinds) == len(Kind)
-    return Trace(
-        id=context.id or "",
-        scope=request.scope,
-        made_at=request.made_at,
-        at=request.at,
-        commit=found.commit,
-        known_at=request.known_at,
-        question=() if request.question is None else request.question.turns,
-        profile=ranking.profile,
-        version=ranking.version,
-        formula=json.dumps(describe(request.profile)),
-        tokens=context.tokens,
-        budget=context.budget.tokens,
-        depth=depth,
-        past=request.past,
-        kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
-        levels=tuple(sorted(PLAIN if one is None else one.value for one in request.levels)),
-        marker=context.marker,
-        packed=tuple(Placed(scored.id, float(scored.score)) for scored in context.packed),
-        omitted=tuple(
-            Passed(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
-        ),
-        excluded=dict(ranking.excluded),
-    )

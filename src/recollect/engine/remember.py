@@ -41,6 +41,8 @@ def remember_all(world: World, drafts: Sequence[Draft], first: First = nothing_f
     proposed = [None if isinstance(one, Refused) else _proposal(world, one, now) for one in screened]
     answers = [_answered(world, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
+    if not new and first is not nothing_first:
+        world.store.write(first)
     receipts = iter(_remember(world, new, now, first) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 

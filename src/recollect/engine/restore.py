@@ -28,7 +28,7 @@ def restore(world: World, scope: Scope, id: str) -> Receipt:
         if former.status is Status.QUARANTINED:
             raise Conflict(f"the memory {show(former.id)} is quarantined; an operator releases it, or leaves it there")
         if former.status is Status.FORGOTTEN:
-            stood = _stood(writing, former, {Status.FORGOTTEN})
+            stood = as_it_stood(writing, former, {Status.FORGOTTEN})
             back = former.changed(status=stood.status, remark=stood.remark)
             return _in_its_place(writing, back, now, rivals(writing, back, world.policy))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
@@ -51,7 +51,7 @@ def release(world: World, scope: Scope, id: str) -> Receipt:
             raise Conflict(
                 f"the memory {show(former.id)} is {former.status.value}; only what is quarantined is released"
             )
-        stood = _stood(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
+        stood = as_it_stood(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
         free = former.changed(status=stood.status, remark=stood.remark)
         topic = None if free.topic_key is None else writing.topic(scope, free.topic_key)
         others = [*rivals(writing, free, world.policy), *([] if topic is None or topic.id == free.id else [topic])]
@@ -72,7 +72,7 @@ def _in_its_place(writing: Writing, free: Memory, now: datetime, others: Sequenc
     return standing(writing.put(free if later is None else ended(free, later, now), None), before)
 
 
-def _stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory:
+def as_it_stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory:
     """The memory as it was before it was put away so; active, if it never was anything else."""
     one = former
     while one.status in away:

@@ -31,8 +31,9 @@ from recollect.engine.change import known_since, next_version, vouching
 from recollect.engine.succession import placed, superseding, unquoted
 from recollect.errors import Conflict, show
 from recollect.model.draft import Draft
-from recollect.model.kept import KEPT_FOR, Kept
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.episode import FAILURE, LESSON
+from recollect.model.kept import KEPT_FOR, Kept, Keyed
+from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId, Status
 from recollect.model.trust import Trust, least
 from recollect.model.usage import Use
 from recollect.model.values import amended
@@ -106,12 +107,12 @@ def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: floa
     return replace(receipt, redacted=proposal.redacted)
 
 
-def retried(kept: Kept | None, draft: Draft, now: datetime) -> Kept | None:
+def retried(kept: Kept | None, said: Keyed, now: datetime) -> Kept | None:
     """What is kept of the same call; nothing if that was too long ago, and another call is refused."""
     if kept is None or now - kept.at > KEPT_FOR:
         return None
-    if kept.body != draft.body:
-        raise Conflict(f"the key {show(draft.key)} was used for something else; give every proposal a key of its own")
+    if kept.body != said.body:
+        raise Conflict(f"the key {show(said.key)} was used for something else; give each call a key of its own")
     return kept
 
 
@@ -124,6 +125,7 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
     if memory.derived_from:
         memory = memory.changed(trust=_trust(writing, memory, proposal.shared))
     twins, alike = _saying_the_same(writing, memory, proposal, policy, threshold)
+    memory = _taught_again(memory, [*twins, *alike])
     merged = [one for one in (*twins, *alike) if one.status is Status.CONSOLIDATED]
     if memory.trust.less_than(Trust.STATED):  # whoever repeats it has it from there, for all we know
         above = _shared_above(writing, memory, proposal, policy, threshold)
@@ -163,6 +165,23 @@ def _saying_the_same(
         if (memory.subject is not None and one.subject == memory.subject)
         or _similarity(writing.direction(one), proposal.vector) > threshold
     ]
+
+
+def _taught_again(memory: Memory, sayings: Sequence[Memory]) -> Memory:
+    """What one task taught and another one before it is of both, and as sure as by the surer of them."""
+    known = next((one for one in sayings if one.status is Status.ACTIVE), None)
+    if known is None or known.trust is not memory.trust or not (_tasks(known) and _tasks(memory)):
+        return memory
+    return memory.changed(
+        tags=tuple(dict.fromkeys([*known.tags, *memory.tags]))[:MOST_ITEMS],
+        confidence=max(known.confidence or 0.0, memory.confidence or 0.0),
+        derived_from=tuple(dict.fromkeys([*known.derived_from, *memory.derived_from]))[-MOST_ITEMS:],
+    )
+
+
+def _tasks(memory: Memory) -> bool:
+    """Whether it is something that tasks taught."""
+    return bool(memory.derived_from) and memory.kind is Kind.LEARNING and not {LESSON, FAILURE}.isdisjoint(memory.tags)
 
 
 def _shared_above(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from recollect.admission.judgement import begins
 from recollect.admission.policy import Policy
 from recollect.engine.erase import descent
+from recollect.engine.feedback import followed, not_followed, still_there
+from recollect.engine.gaps import gap
 from recollect.engine.succession import is_a_truth, overlapping, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, NotFound, show
-from recollect.lifecycle.ageing import unfound
+from recollect.lifecycle.episodes import decided_by, outcome_of
 from recollect.model import limits
 from recollect.model.curation import Undone
 from recollect.model.index import Index
@@ -31,27 +33,32 @@ UNDONE = "undone"
 def undo(world: World, scope: Scope, run: int) -> Undone:
     """Every memory of the scope that the run wrote gets its former version back, as a new one; all of them, or none.
 
-    Refused if one of them has changed since, or if another one holds of its subject or topic by now. What was made of
-    a memory while it was trusted more, as one that somebody vouched for, is trusted no more than that one again; what
-    scopes below made of it stays theirs to judge.
+    Refused if one of them has changed since, if another one holds of its subject or topic by now, or if a record of
+    what happened would be found no more, nor anything in its place. What was made of a memory while it was trusted
+    more, as one that somebody vouched for, is trusted no more than that one again; what scopes below made of it stays
+    theirs to judge.
     """
     limits.a_count("run", run)
 
     vectors = _anew(world, scope, run)
-    _refuse_gap(world, scope, run)
 
     def change(writing: Writing) -> Undone:
         states = [_former(writing, scope, id, run) for id in writing.written_by(scope, run)]
+        if not states and run >= writing.commit:
+            raise NotFound(f"there was no run {run} yet; the last one here is {writing.commit - 1}")
         if not states:
             nothing = f"run {run} changed no memory of {scope}"
             raise NotFound(f"{nothing}, or none that was not erased since; what is erased never comes back")
         for one in states:
             _refuse_second(writing, one, states, run, world.policy)
+        _refuse_gap(writing, scope, states)
         fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # those that are put away go first: they may say what one of the others is to say again
         states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
         memories = [writing.put(one.memory, vectors.get(one.memory.id, one.vector)) for one in states]
         memories += _fell_with(writing, scope, fallen, {one.id for one in memories}) if fallen else []
+        for one in states:
+            _sign_anew(world, writing, one)
         in_order = tuple(sorted(memories, key=lambda one: one.id))
         return Undone(scope=scope, undone=run, memories=in_order, run=writing.commit)
 
@@ -76,24 +83,6 @@ def _anew(world: World, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
     return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
 
 
-def _refuse_gap(world: World, scope: Scope, run: int) -> None:
-    """Whoever stands in for what has left an index does so until that is back."""
-    store = world.store
-    written = store.write(
-        lambda writing: [(id, writing.before(scope, id, run)) for id in writing.written_by(scope, run)]
-    )
-    former = {id: found[0] for id, found in written if found is not None}
-    now = {one.id: one for one in store.get(scope, list(former))}
-    if all(set(now[id].stands_for) <= set(one.stands_for) for id, one in former.items() if id in now):
-        return
-    there = {one.id: one for one in store.timeline(scope, list(Level))}
-    lonely = {one.id for one in unfound(there.values())}
-    gone = [one for one in unfound({**there, **former}.values()) if one.id not in lonely]
-    if gone:
-        away = f"the record {show(gone[0].id)} has left an index in which nothing would be found in its place"
-        raise Conflict(f"{away}; undo the later runs first, the last one before the others")
-
-
 @dataclass(frozen=True, slots=True)
 class _State:
     """A memory as it is to stand, its direction where that is another than now, and as it stands."""
@@ -105,15 +94,61 @@ class _State:
 
 def _former(writing: Writing, scope: Scope, id: MemoryId, run: int) -> _State:
     present, after = writing.get(scope, id), writing.before(scope, id, run + 1)
+    found = writing.before(scope, id, run)
     if present is None or after is None or not _is_still(present, after[0]):
+        if present is not None and after is not None and _is_still(present, found[0] if found else _unmade(after[0])):
+            raise Conflict(f"run {run} was undone by run {present.commit}; nothing of it is left to undo")
         remedy = "undo first what was done to it later, or change it by hand"
         raise Conflict(f"the memory {show(id)} has changed since run {run}; {remedy}")
-    found = writing.before(scope, id, run)
     if found is None:
-        return _State(present.changed(status=Status.FORGOTTEN, remark=UNDONE), None, present)
+        return _State(_unmade(present), None, present)
     memory, vector = found
+    _refuse_silence(writing, memory)
     kept = memory.reads_like(present) and _same(vector, writing.direction(present))
     return _State(memory, None if kept else vector, present)
+
+
+def _sign_anew(world: World, writing: Writing, state: _State) -> None:
+    """What a task was decided by was followed by its success only as long as it counts as ended so."""
+    if state.memory.level is not Level.EPISODE:
+        return
+    was, now, scope = outcome_of(state.present), outcome_of(state.memory), state.memory.scope
+    actions = writing.timeline(scope, [Level.ACTION], statuses=tuple(Status))
+    decided = still_there(writing, scope, decided_by(state.present if now is None else state.memory, actions))
+    if was is not None and now is None:
+        others = writing.timeline(scope, [Level.EPISODE], statuses=tuple(Status))
+        said = {one for other in others if _succeeded(world, other) for one in decided_by(other, actions)}
+        not_followed(writing, scope, [one for one in decided if one not in said])
+    if was is None and now is not None and _succeeded(world, state.memory):
+        followed(writing, scope, decided, now.at)
+
+
+def _succeeded(world: World, episode: Memory) -> bool:
+    outcome = outcome_of(episode)
+    return outcome is not None and outcome.score >= world.episodic.success
+
+
+def _unmade(memory: Memory) -> Memory:
+    """A memory that was not there before the run, once it is undone."""
+    return memory.changed(status=Status.FORGOTTEN, remark=UNDONE)
+
+
+def _refuse_silence(writing: Writing, memory: Memory) -> None:
+    """What is put away behind another memory is recalled through that one, which must be there."""
+    by = memory.superseded_by if memory.status is Status.CONSOLIDATED else None
+    if by is not None and writing.get(memory.scope, by) is None:
+        what = f"the memory {show(memory.id)} would be put away behind {show(by)}, which was erased"
+        raise Conflict(f"{what}; forget it if it is not to be recalled")
+
+
+def _refuse_gap(writing: Writing, scope: Scope, states: Sequence[_State]) -> None:
+    """Whoever stands in for what has left an index does so until that is back, and nothing leaves one again in which
+    nothing is found in its place by now.
+    """
+    gone = gap(writing, scope, [(one.present, one.memory) for one in states])
+    if gone is not None:
+        away = f"the record {show(gone.id)} would be outside of an index in which nothing is found in its place"
+        raise Conflict(f"{away}; undo the later runs first, the last one before the others")
 
 
 def _refuse_second(writing: Writing, state: _State, states: Sequence[_State], run: int, policy: Policy) -> None:

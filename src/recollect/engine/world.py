@@ -10,6 +10,7 @@ from recollect.errors import FieldError, ProviderError, show
 from recollect.extraction.extractor import PhraseExtractor
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
+from recollect.lifecycle.retention import EpisodicPolicy
 from recollect.lifecycle.summary import ExtractiveSummariser
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
@@ -46,6 +47,7 @@ class World:
     zone: tzinfo = UTC
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
     topics: TopicsPolicy = TopicsPolicy()
+    episodic: EpisodicPolicy = EpisodicPolicy()
     summariser: Summariser = ExtractiveSummariser()
 
     @property

@@ -14,31 +14,13 @@ from numpy.typing import NDArray
 from recollect.engine.engine import Engine
 from recollect.evaluation.judgements import Judgements
 from recollect.evaluation.loaded import Loaded
+from recollect.evaluation.material import Numbers, Source, scores, varied
 from recollect.evaluation.measures import gains, most
 from recollect.evaluation.trial import Tell
 from recollect.model.limits import LARGEST_LIMIT
+from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
-from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What tuning changes of a profile, in the profile's order: the weights of its terms, the floors of its factors."""
-
-    weights: tuple[float, ...]
-    floors: tuple[float, ...]
-
-    @classmethod
-    def of(cls, profile: Profile) -> Self:
-        """Those that the profile has."""
-        return cls(tuple(term.weight for term in profile.terms), tuple(factor.floor for factor in profile.factors))
-
-    def put_into(self, profile: Profile) -> Profile:
-        """The profile with these in place of its own."""
-        terms = [replace(term, weight=weight) for term, weight in zip(profile.terms, self.weights, strict=True)]
-        factors = [replace(factor, floor=floor) for factor, floor in zip(profile.factors, self.floors, strict=True)]
-        return replace(profile, terms=tuple(terms), factors=tuple(factors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,48 +41,50 @@ class Features:
     min_score: float
     ids: tuple[str, ...]
     opinions: Floats
-    terms: int
     starts: Rows
     grades: Floats
     counts: Floats
     rivals: "Rivals"
 
-    def scores(self, numbers: Numbers) -> Floats:
-        """The score of every row by these numbers, to within rounding of what the engine says."""
-        score = np.zeros(len(self.ids))
-        for opinion, weight in zip(self.opinions[: self.terms], numbers.weights, strict=True):
-            score += opinion * weight
-        np.minimum(score, 1.0, out=score)
-        for opinion, floor in zip(self.opinions[self.terms :], numbers.floors, strict=True):
-            score *= floor + (1.0 - floor) * opinion
-        return score
+    @property
+    def groups(self) -> tuple[Scope, ...]:
+        """The scope of every query, with all of which it is held out."""
+        return tuple(query.scope for query in self.judgements.queries)
+
+    @property
+    def source(self) -> Source:
+        """What a report tells of the folder: its name alone says where it is."""
+        judgements = self.judgements
+        return Source(
+            name=judgements.folder.resolve().name,
+            digest=judgements.digest,
+            memories=len(judgements.memories),
+            queries=len(judgements.queries),
+            judgements=judgements.pairs,
+            scopes=len(set(self.groups)),
+        )
 
     def ranked(self, query: int, numbers: Numbers) -> tuple[str, ...]:
         """The ids that the query of this number finds by these numbers, best first."""
         rows = slice(self.starts[query], self.starts[query + 1])
-        scores, ids = self.scores(numbers)[rows], self.ids[rows]
-        order = np.argsort(-scores, kind="stable").tolist()
-        return tuple(ids[row] for row in order if scores[row] >= self.min_score)
+        said, ids = scores(self.opinions, numbers)[rows], self.ids[rows]
+        order = np.argsort(-said, kind="stable").tolist()
+        return tuple(ids[row] for row in order if said[row] >= self.min_score)
 
-    def measured(self, numbers: Numbers) -> tuple[Floats, Floats]:
+    def measured(self, numbers: Numbers) -> dict[str, Floats]:
         """recall@k and nDCG@k of every query by these numbers."""
-        scores, judged = self.scores(numbers), self.rivals.judged
-        places = self.rivals.places(scores)
-        found = (places <= self.k) & (scores[judged] >= self.min_score)
+        said, judged = scores(self.opinions, numbers), self.rivals.judged
+        places = self.rivals.places(said)
+        found = (places <= self.k) & (said[judged] >= self.min_score)
         of = self.rivals.queries[found]
         gained = self.grades[judged][found] / np.log2(places[found] + 1.0)
         hits = np.bincount(of, self.counts[judged][found], minlength=len(self.needed))
-        return hits / self.needed, np.bincount(of, gained, minlength=len(self.needed)) / self.best
+        ndcg = np.bincount(of, gained, minlength=len(self.needed)) / self.best
+        return {f"recall@{self.k}": hits / self.needed, f"ndcg@{self.k}": ndcg}
 
     def varied(self) -> list[bool]:
         """Whether each term, and then each factor, says different things of two candidates of any one query."""
-        filled = self.starts[:-1][np.diff(self.starts) > 0]
-        if not len(filled):
-            return [False] * len(self.opinions)
-        lowest = np.minimum.reduceat(self.opinions, filled, axis=1)
-        highest = np.maximum.reduceat(self.opinions, filled, axis=1)
-        differs: list[bool] = np.any(highest > lowest, axis=1).tolist()
-        return differs
+        return varied(self.opinions, self.starts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,7 +145,7 @@ def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Prof
         for scored in sorted(ranking, key=lambda one: one.id):
             name = loaded.name(scored.id, query.asked_at)
             ids.append(name)
-            opinions.append(_opinions(scored.explanation))
+            opinions.append(scored.explanation.opinions)
             grades.append(worth.get(name, 0.0))
             counts.append(meant[name])
         starts.append(len(ids))
@@ -176,16 +160,11 @@ def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Prof
         min_score=profile.min_score,
         ids=tuple(ids),
         opinions=_columns(opinions, len(profile.uses)),
-        terms=len(profile.terms),
         starts=begins,
         grades=values,
         counts=np.array(counts, dtype=np.float64),
         rivals=Rivals.of(values, begins),
     )
-
-
-def _opinions(explanation: Explanation) -> tuple[float, ...]:
-    return (*(part.value for part in explanation.parts), *(scale.value for scale in explanation.scales))
 
 
 def _columns(rows: Sequence[tuple[float, ...]], width: int) -> Floats:

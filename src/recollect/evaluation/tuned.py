@@ -4,16 +4,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any, ClassVar, Literal
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.features import Features, Numbers
+from recollect.evaluation import words
 from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
 from recollect.evaluation.judgements import Judgements
-from recollect.evaluation.tuning import Tuning, Values, is_settled, mean
+from recollect.evaluation.learning import Learned
+from recollect.evaluation.material import Material, Numbers, Source, Values, alike, mean
+from recollect.evaluation.tuning import Tuning, is_settled
 from recollect.evaluation.wire import difference, interval
+from recollect.model.experience import LeftOut
 from recollect.model.table import Floats
 from recollect.model.wording import counted, printable
 from recollect.ranking.measured import CARRIES_OVER, FIGURES, FINGERPRINT, FOLDERS, FOLDS, NUMBERS, WORTH, fingerprint
@@ -61,55 +62,67 @@ class Number:
         return is_settled(self.folds)
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """It was tuned to folders of judgements: what is to be found is looked for among the best `k`."""
+
+    held_by: ClassVar[Literal["scope"]] = "scope"
+    remedy: ClassVar[str] = "judge more queries, of more scopes,"
+
+    k: int
+
+    @property
+    def measure(self) -> str:
+        """What was tuned for, in words."""
+        return f"the mean of recall@{self.k} and nDCG@{self.k}"
+
+    def amount(self, sources: Sequence[Source]) -> str:
+        """How much there is in the folders, in words."""
+        queries, scopes = sum(one.queries for one in sources), sum(one.scopes for one in sources)
+        return f"{counted(queries, 'query', 'queries')} of {counted(scopes, 'scope')}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """What was tuned, with what and when: the profile that came of it, and all that a report tells."""
+    """What was tuned, from what, with what and when: the profile that came of it, and all that a report tells."""
 
     profile: Profile
     tuning: Tuning
-    folders: tuple[Features, ...]
+    folders: tuple[Material, ...]
     rows: tuple[Row, ...]
+    origin: Judged | Learned
     embedder: str
     made_at: datetime
     versions: Mapping[str, str] = field(hash=False)
 
     @property
-    def k(self) -> int:
-        return self.folders[0].k
+    def sources(self) -> tuple[Source, ...]:
+        """What is told of the folders, or of the feedback."""
+        return tuple(one.source for one in self.folders)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What the folders are called, which is all that is told of where they are."""
-        return tuple(_name(one) for one in self.folders)
-
-    @property
-    def queries(self) -> int:
-        return sum(len(one.judgements.queries) for one in self.folders)
-
-    @property
-    def scopes(self) -> int:
-        return sum(len({query.scope for query in one.judgements.queries}) for one in self.folders)
+    def amount(self) -> str:
+        """Of what it was tuned on there is how much, in words."""
+        return f"{', '.join(printable(one.name) for one in self.sources)}: {self.origin.amount(self.sources)}"
 
     @property
     def comments(self) -> tuple[str, ...]:
         """What the file of the profile begins with."""
-        start = self.tuning.profile
-        whole = next(row for row in self.rows if row.measure == WORTH and row.folder is None)
-        queries, scopes = counted(self.queries, "query", "queries"), counted(self.scopes, "scope")
-        measure = f"the mean of recall@{self.k} and nDCG@{self.k}"
-        names = ", ".join(map(printable, self.names))
+        start, whole, origin = self.tuning.profile, self.rows[0], self.origin
+        went = f"went from {whole.before.mean:.4f} to {whole.held_out.mean:.4f}"
         return (
-            f"Tuned from {start.name} {start.version} on {names}: {queries} of {scopes}.",
-            f"Held out by scope, {measure} went from {whole.before.mean:.4f} to {whole.held_out.mean:.4f}.",
+            f"Tuned from {start.name} {start.version} on {self.amount}.",
+            f"Held out by {origin.held_by}, {origin.measure} {went}.",
             f"{self.profile.report} tells all of it; change a number here, and it tells of another profile.",
         )
 
 
 def tuned(
     tuning: Tuning,
-    folders: Sequence[Features],
+    folders: Sequence[Material],
     *,
     name: str,
+    origin: Judged | Learned,
     embedder: str,
     made_at: datetime,
     versions: Mapping[str, str],
@@ -120,6 +133,7 @@ def tuned(
         tuning=tuning,
         folders=tuple(folders),
         rows=tuple(_rows(tuning, folders)),
+        origin=origin,
         embedder=embedder,
         made_at=made_at,
         versions=versions,
@@ -162,12 +176,18 @@ def document(tuned: Tuned) -> dict[str, Any]:
         "made_at": tuned.made_at.isoformat(),
         "versions": dict(tuned.versions),
         "embedder": tuned.embedder,
-        "k": tuned.k,
+        "k": tuned.origin.k if isinstance(tuned.origin, Judged) else None,
         CARRIES_OVER: tuning.carries_over,
-        FOLDERS: [_folder(one) for one in tuned.folders],
+        FOLDERS: [_folder(one) for one in tuned.sources],
+        "feedback": _feedback(tuned.origin) if isinstance(tuned.origin, Learned) else None,
         FIGURES: [_row(row) for row in tuned.rows],
         FOLDS: [
-            {"scopes": len(fold.scopes), "queries": fold.queries, "before": fold.before, "after": fold.after}
+            {
+                f"{tuned.origin.held_by}s": len(fold.held),
+                "queries": fold.queries,
+                "before": fold.before,
+                "after": fold.after,
+            }
             for fold in tuning.folds
         ],
         NUMBERS: [_number(one) for one in numbers(tuning)],
@@ -213,19 +233,26 @@ def _number(number: Number) -> dict[str, Any]:
     }
 
 
-def _name(features: Features) -> str:
-    return features.judgements.folder.resolve().name
-
-
-def _folder(features: Features) -> dict[str, Any]:
-    judgements = features.judgements
+def _folder(source: Source) -> dict[str, Any]:
     return {
-        "folder": _name(features),
-        "digest": judgements.digest,
-        "memories": len(judgements.memories),
-        "queries": len(judgements.queries),
-        "judgements": judgements.pairs,
-        "scopes": len({query.scope for query in judgements.queries}),
+        "folder": source.name,
+        "digest": source.digest,
+        "memories": source.memories,
+        "queries": source.queries,
+        "judgements": source.judgements,
+        "scopes": source.scopes,
+    }
+
+
+def _feedback(learned: Learned) -> dict[str, Any]:
+    return {
+        "contexts": learned.contexts,
+        "unplaced": learned.unplaced,
+        "left_out": {why.value: learned.left_out.get(why, 0) for why in LeftOut},
+        "principals": learned.heard.principals,
+        "uses": {use.value: learned.heard.uses.get(use, 0) for use in words.WORTH_OF},
+        "steepness": learned.places.steepness,
+        "seed": learned.seed,
     }
 
 
@@ -241,22 +268,23 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _rows(tuning: Tuning, folders: Sequence[Features]) -> Iterator[Row]:
+def _rows(tuning: Tuning, folders: Sequence[Material]) -> Iterator[Row]:
     """All measures of all folders together, and then of each if there are several."""
-    k = folders[0].k
-    before, held_out, after = (_measures(one, k) for one in (tuning.before, tuning.held_out, tuning.after))
+    before, held_out, after = (_measures(one) for one in (tuning.before, tuning.held_out, tuning.after))
     for measure in before:
-        yield _compared(measure, None, before[measure], held_out[measure], after[measure])
+        values = before[measure], held_out[measure], after[measure]
+        yield _compared(measure, None, *values, tuning.gained if measure == WORTH else _gained(*values[:2]))
     if len(folders) == 1:
         return
     for place, one in enumerate(folders):
         for measure in before:
-            here = (values[measure][place : place + 1] for values in (before, held_out, after))
-            yield _compared(measure, _name(one), *here)
+            was, out, now = (values[measure][place : place + 1] for values in (before, held_out, after))
+            yield _compared(measure, one.source.name, was, out, now, _gained(was, out))
 
 
-def _measures(values: Values, k: int) -> dict[str, tuple[Floats, ...]]:
-    return {WORTH: values.worth, f"recall@{k}": values.recall, f"ndcg@{k}": values.ndcg}
+def _measures(values: Values) -> dict[str, tuple[Floats, ...]]:
+    """What is tuned for, and all that it is the mean of."""
+    return {WORTH: values.worth, **values.measures}
 
 
 def _compared(
@@ -265,6 +293,7 @@ def _compared(
     before: tuple[Floats, ...],
     held_out: tuple[Floats, ...],
     after: tuple[Floats, ...],
+    gained: Difference,
 ) -> Row:
     return Row(
         measure=measure,
@@ -272,16 +301,14 @@ def _compared(
         before=_figure(before),
         held_out=_figure(held_out),
         after=_figure(after),
-        gained=compare(_alike(before).tolist(), _alike(held_out).tolist()),
+        gained=gained,
     )
 
 
+def _gained(before: tuple[Floats, ...], held_out: tuple[Floats, ...]) -> Difference:
+    return compare(alike(before).tolist(), alike(held_out).tolist())
+
+
 def _figure(values: tuple[Floats, ...]) -> Figure:
-    (interval,) = bootstrap(_alike(values)[:, None].tolist())
+    (interval,) = bootstrap(alike(values)[:, None].tolist())
     return Figure(mean(values), interval)
-
-
-def _alike(values: tuple[Floats, ...]) -> Floats:
-    """The values of all queries, scaled so that their mean is that of the folders' means."""
-    every = sum(len(one) for one in values)
-    return np.concatenate([one * (every / (len(values) * len(one))) for one in values])

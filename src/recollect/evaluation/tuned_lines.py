@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from recollect.evaluation.learning import Learned, omissions
 from recollect.evaluation.lines import WIDEST, chance, share
 from recollect.evaluation.tuned import Figure, Number, Row, Tuned, numbers
+from recollect.evaluation.words import WORTH_OF
 from recollect.model.wording import counted, printable
 from recollect.render.looks import Look, Paint, plain
 from recollect.render.table import Table, aligned
@@ -15,11 +19,11 @@ NUMBERS = ("number", "before", "after", "in the folds")
 def report(tuned: Tuned, paint: Paint = plain) -> Iterator[str]:
     """The report, one line after the other."""
     tuning, start = tuned.tuning, tuned.tuning.profile
-    names = ", ".join(map(printable, tuned.names))
-    queries, scopes = counted(tuned.queries, "query", "queries"), counted(tuned.scopes, "scope")
-    yield f"{start.name} {start.version} on {names}: {queries} of {scopes}, embedder {printable(tuned.embedder)}"
+    yield f"{start.name} {start.version} on {tuned.amount}, embedder {printable(tuned.embedder)}"
+    if isinstance(tuned.origin, Learned):
+        yield from _heard(tuned.origin)
     yield ""
-    yield paint(Look.STRONG, f"held out by scope, in {counted(len(tuning.folds), 'fold')}")
+    yield paint(Look.STRONG, f"held out by {tuned.origin.held_by}, in {counted(len(tuning.folds), 'fold')}")
     yield from aligned(Table(HELD_OUT, [_held_out(row) for row in tuned.rows]), WIDEST, paint)
     yield ""
     yield paint(Look.STRONG, "fitted to all, which flatters")
@@ -36,22 +40,32 @@ def _warnings(tuned: Tuned) -> Iterator[str]:
     """What the folds do not agree on; a line, or none."""
     torn = [f"{_named(one)} ({_range(one.folds)})" for one in numbers(tuned.tuning) if one.tuned and not one.settled]
     if torn:
-        yield f"the folds do not agree on {', '.join(torn)}: judge more queries, of more scopes, before you rely on it"
+        yield f"the folds do not agree on {', '.join(torn)}: {tuned.origin.remedy} before you rely on it"
 
 
 def _verdict(tuned: Tuned) -> str:
     """Whether it carries over, in words."""
     if not tuned.tuning.changed:
         return "tuning found nothing: no change of a number gains anything worth having"
-    gained = tuned.rows[0].gained
-    if not tuned.tuning.carries_over:
-        return f"tuning found nothing that carries over: what was held out gained {gained.mean:+.4f}"
-    sure = "" if gained.p < SURE else "; chance alone may do as much"
-    return f"what was held out gained {gained.mean:+.4f}, p {chance(gained.p)}{sure}"
+    gained = tuned.tuning.gained
+    told = f"what was held out gained {gained.mean:+.4f}"
+    if tuned.tuning.carries_over:
+        return f"{told}, p {chance(gained.p)}"
+    why = "; chance alone may do as much" if gained.mean > 0.0 else ""
+    return f"tuning found nothing that carries over: {told}{why}"
 
 
-SURE = 0.05
-"""From which p on chance is named as a reason."""
+def _heard(learned: Learned) -> Iterator[str]:
+    """What was said in these contexts, which were left out, and how much less is looked at what stands further down."""
+    uses = ", ".join(f"{count} {use.value}" for use in WORTH_OF if (count := learned.heard.uses.get(use, 0)))
+    by = f", by {counted(learned.heard.principals, 'principal')}" if learned.heard.principals else ""
+    yield f"what was said: {uses}{by}"
+    yield from (f"left out: {told}" for told in omissions(learned.left_out))
+    if learned.unplaced:
+        contexts = counted(learned.unplaced, "context")
+        yield f"something was erased of {contexts}, so it is not made up for where things stood in them"
+    fifth = learned.places.seen(np.array([5])).item()
+    yield f"what stands fifth is looked at {fifth:.2f} times as often as what stands first, which is made up for"
 
 
 def _held_out(row: Row) -> tuple[str, ...]:

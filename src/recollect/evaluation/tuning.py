@@ -1,9 +1,10 @@
-"""Tuning: the weights and floors of a profile that find most over several folders, and what that is worth elsewhere.
+"""Tuning: the weights and floors of a profile that find most in some material, and what that is worth elsewhere.
 
-Everything is a search by fixed steps from fixed beginnings: the same folders and profile give the same numbers.
+Everything is a search by fixed steps from fixed beginnings: the same material and profile give the same numbers.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.features import Features, Numbers
+from recollect.evaluation.intervals import Difference, compare
+from recollect.evaluation.material import Group, Material, Numbers, Values, alike, mean
 from recollect.evaluation.trial import Tell
-from recollect.model.scope import Scope
 from recollect.model.table import Floats
 from recollect.model.wording import counted
 from recollect.ranking.profile import Profile
@@ -49,10 +50,10 @@ less than a twentieth of the score it hardly changes who comes first, however ma
 """
 
 Among = tuple[NDArray[np.bool_], ...]
-"""Some queries of every folder: whether each is among them."""
+"""Some queries of every material: whether each is among them."""
 
-Held = tuple[tuple[int, Scope], ...]
-"""Some scopes, each with the number of its folder."""
+Held = tuple[tuple[int, Group], ...]
+"""Some groups of queries, each with the number of its material."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +64,11 @@ class Free:
     factors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Values:
-    """What the queries of the folders come to, a value a query, folder after folder."""
-
-    recall: tuple[Floats, ...]
-    ndcg: tuple[Floats, ...]
-
-    @property
-    def worth(self) -> tuple[Floats, ...]:
-        """What is tuned for: the mean of recall and nDCG."""
-        return tuple((one + other) / 2.0 for one, other in zip(self.recall, self.ndcg, strict=True))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fold:
-    """Some scopes that were held out, the numbers that the others gave, and what these and the first ones are worth."""
+    """Some groups that were held out, the numbers that the others gave, and what these and the first ones are worth."""
 
-    scopes: Held
+    held: Held
     queries: int
     numbers: Numbers
     before: float
@@ -102,6 +90,8 @@ class Tuning:
     before: Values = field(repr=False)
     held_out: Values = field(repr=False)
     after: Values = field(repr=False)
+    gained: Difference
+    """What the queries that were held out gained, each folder counting alike."""
 
     @property
     def changed(self) -> bool:
@@ -109,40 +99,40 @@ class Tuning:
         return self.numbers != Numbers.of(self.profile)
 
     @property
-    def gain(self) -> float:
-        """What the queries that were held out gained, each folder counting alike."""
-        return mean(self.held_out.worth) - mean(self.before.worth)
-
-    @property
     def carries_over(self) -> bool:
-        """Whether what was found does good where it was not looked for."""
-        return self.changed and self.gain > DUST
+        """Whether what was found does good where it was not looked for, by more than chance may do."""
+        return self.changed and self.gained.interval.low > DUST
 
     @property
     def said_nothing_of(self) -> tuple[str, ...]:
-        """The signals that no folder tells anything of, whose numbers were left alone."""
+        """The signals that nothing tells anything of, whose numbers were left alone."""
         free = {self.profile.terms[place].signal.name for place in self.free.terms}
         free |= {self.profile.factors[place].signal.name for place in self.free.factors}
         return tuple(use.signal.name for use in self.profile.uses if use.signal.name not in free)
 
 
 class Search:
-    """What numbers are worth over several folders; the same numbers are looked at once."""
+    """What numbers are worth over several folders; the same numbers are looked at once.
 
-    def __init__(self, folders: Sequence[Features]) -> None:
+    With `restraint`, so much is taken off for numbers that have nothing in common with the first ones.
+    """
+
+    def __init__(self, folders: Sequence[Material], start: Numbers, restraint: float = 0.0) -> None:
         self._folders = folders
+        self._start = start
+        self._restraint = restraint
         self._known: dict[Numbers, Values] = {}
 
     @property
     def everyone(self) -> Among:
         """All queries of all folders."""
-        return tuple(np.ones(len(one.needed), dtype=np.bool_) for one in self._folders)
+        return tuple(np.ones(len(one.groups), dtype=np.bool_) for one in self._folders)
 
     def values(self, numbers: Numbers) -> Values:
         """What every query comes to by these numbers."""
         if numbers not in self._known:
             measured = [one.measured(numbers) for one in self._folders]
-            self._known[numbers] = Values(tuple(recall for recall, _ in measured), tuple(ndcg for _, ndcg in measured))
+            self._known[numbers] = Values({name: tuple(one[name] for one in measured) for name in measured[0]})
         return self._known[numbers]
 
     def worth(self, numbers: Numbers, among: Among) -> float:
@@ -150,43 +140,50 @@ class Search:
         values = self.values(numbers).worth
         return mean([one[wanted] for one, wanted in zip(values, among, strict=True)])
 
+    def restrained(self, numbers: Numbers, among: Among) -> float:
+        """The same, less what going so far from the first numbers costs."""
+        return self.worth(numbers, among) - self._restraint * numbers.apart(self._start)
 
-def tune(folders: Sequence[Features], profile: Profile, *, folds: int, tell: Tell) -> Tuning:
+
+def tune(folders: Sequence[Material], profile: Profile, *, folds: int, tell: Tell, restraint: float = 0.0) -> Tuning:
     """Fit the profile to the folders without each fold in turn, and then to all of them."""
-    start, free, search = Numbers.of(profile), changeable(folders, profile), Search(folders)
-    dealt = deal([[query.scope for query in one.judgements.queries] for one in folders], folds)
+    start, free = Numbers.of(profile), changeable(folders, profile)
+    search = Search(folders, start, restraint)
+    dealt = deal([one.groups for one in folders], folds)
+    kept_out = [_among(folders, held) for held in dealt]
     fitted: list[Numbers] = []
     tell(0, len(dealt) + 1)
-    for scopes in dealt:
-        others = tuple(~one for one in _asked_by(folders, scopes))
-        fitted.append(fit(partial(search.worth, among=others), start, free))
+    for out in kept_out:
+        others = tuple(~one for one in out)
+        fitted.append(fit(partial(search.restrained, among=others), start, free))
         tell(len(fitted), len(dealt) + 1)
-    whole = fit(partial(search.worth, among=search.everyone), start, free)
+    whole = fit(partial(search.restrained, among=search.everyone), start, free)
     numbers = start if whole == start else rounded(whole)
     tell(len(dealt) + 1, len(dealt) + 1)
 
-    kept_out = [_asked_by(folders, scopes) for scopes in dealt]
+    before, held_out = search.values(start), _joined([search.values(found) for found in fitted], kept_out)
     return Tuning(
         profile=profile,
         free=free,
         numbers=numbers,
         folds=tuple(
             Fold(
-                scopes=scopes,
+                held=held,
                 queries=sum(int(np.count_nonzero(one)) for one in out),
                 numbers=found,
                 before=search.worth(start, out),
                 after=search.worth(found, out),
             )
-            for scopes, found, out in zip(dealt, fitted, kept_out, strict=True)
+            for held, found, out in zip(dealt, fitted, kept_out, strict=True)
         ),
-        before=search.values(start),
-        held_out=_joined([search.values(found) for found in fitted], kept_out),
+        before=before,
+        held_out=held_out,
         after=search.values(numbers),
+        gained=compare(alike(before.worth).tolist(), alike(held_out.worth).tolist()),
     )
 
 
-def changeable(folders: Sequence[Features], profile: Profile) -> Free:
+def changeable(folders: Sequence[Material], profile: Profile) -> Free:
     """The terms that count and the factors which tell candidates of one query apart, in any folder."""
     varied = [any(said) for said in zip(*(one.varied() for one in folders), strict=True)]
     terms = [place for place, term in enumerate(profile.terms) if term.weight > 0.0 and varied[place]]
@@ -194,25 +191,23 @@ def changeable(folders: Sequence[Features], profile: Profile) -> Free:
     return Free(tuple(terms), tuple(factors))
 
 
-def deal(asked: Sequence[Sequence[Scope]], folds: int) -> list[Held]:
-    """The scopes that ask in each folder, whole and dealt into so many folds, or fewer where there are fewer scopes.
+def deal(groups: Sequence[Sequence[Group]], folds: int) -> list[Held]:
+    """The groups of each folder's queries, whole and dealt into so many folds, or fewer where there are fewer groups.
 
     The largest are dealt first, each to the fold that has least of its folder.
     """
-    sizes = {(place, scope): list(scopes).count(scope) for place, scopes in enumerate(asked) for scope in scopes}
+    sizes = {(place, group): size for place, some in enumerate(groups) for group, size in Counter(some).items()}
     if len(sizes) < 2:
         raise InvalidInput(
             f"the queries are of {counted(len(sizes), 'scope')}, and some must be held out whole; tune with more scopes"
         )
-    dealt: list[list[tuple[int, Scope]]] = [[] for _ in range(min(folds, len(sizes)))]
-
-    def load(fold: int, place: int | None = None) -> int:
-        return sum(sizes[one] for one in dealt[fold] if place is None or one[0] == place)
-
-    for place, scope in sorted(sizes, key=lambda one: (-sizes[one], one[0], str(one[1]))):
-        emptiest = min(range(len(dealt)), key=lambda fold: (load(fold, place), load(fold), fold))
-        dealt[emptiest].append((place, scope))
-    return [tuple(sorted(scopes, key=lambda one: (one[0], str(one[1])))) for scopes in dealt if scopes]
+    dealt: list[list[tuple[int, Group]]] = [[] for _ in range(min(folds, len(sizes)))]
+    loads = [Counter[int]() for _ in dealt]
+    for place, group in sorted(sizes, key=lambda one: (-sizes[one], one[0], str(one[1]))):
+        emptiest = min(range(len(dealt)), key=lambda fold: (loads[fold][place], loads[fold].total(), fold))
+        dealt[emptiest].append((place, group))
+        loads[emptiest][place] += sizes[place, group]
+    return [tuple(sorted(held, key=lambda one: (one[0], str(one[1])))) for held in dealt if held]
 
 
 def fit(worth: Callable[[Numbers], float], start: Numbers, free: Free) -> Numbers:
@@ -290,16 +285,11 @@ def is_settled(folds: Sequence[float]) -> bool:
     return high < WIDE_SHARE * low or high - low < WIDE_STEP
 
 
-def mean(folders: Sequence[Floats]) -> float:
-    """The mean of the means of the folders that have any value, so that a large folder counts no more than a small."""
-    means = [float(one.mean()) for one in folders if len(one)]
-    return math.fsum(means) / len(means)
-
-
-def _asked_by(folders: Sequence[Features], scopes: Held) -> Among:
-    """Which queries of each folder are of these scopes."""
+def _among(folders: Sequence[Material], held: Held) -> Among:
+    """Which queries of each folder are of these groups."""
+    wanted = set(held)
     return tuple(
-        np.array([(place, query.scope) in scopes for query in one.judgements.queries], dtype=np.bool_)
+        np.array([(place, group) in wanted for group in one.groups], dtype=np.bool_)
         for place, one in enumerate(folders)
     )
 
@@ -313,4 +303,4 @@ def _joined(values: Sequence[Values], among: Sequence[Among]) -> Values:
             for folds, wanteds in zip(zip(*each, strict=True), zip(*among, strict=True), strict=True)
         )
 
-    return Values(join([one.recall for one in values]), join([one.ndcg for one in values]))
+    return Values({name: join([one.measures[name] for one in values]) for name in values[0].measures})

@@ -206,7 +206,8 @@ class Scheduler:
         if not self._timetable.finish(ended):
             ended = replace(ended, state=State.INTERRUPTED, problem=TAKEN_OVER)
         told = {"job": ours.job, "due": ours.due_at.isoformat(), "state": ended.state.value, "counts": ended.counts}
-        _LOG.info("job_ended", extra=told)
+        runs = [f"run {run} of {scope}" for scope, run in ended.runs]
+        _LOG.info("job_ended", extra={**told, "runs": runs})
         self._heard(ended)
         return ended
 
@@ -224,4 +225,5 @@ class Scheduler:
             failed(None, error)
             return ours.ended(State.FAILED, self._now(), {}, type(error).__name__)
         whole = State.DONE if done.problem is None else State.FAILED
-        return ours.ended(whole if done.whole else State.INTERRUPTED, self._now(), done.counts, done.problem)
+        ended = ours.ended(whole if done.whole else State.INTERRUPTED, self._now(), done.counts, done.problem)
+        return replace(ended, runs=done.runs)

@@ -5,13 +5,13 @@ made of it stays there. The row stays, whatever happens.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from recollect.model.index import Index
-from recollect.model.level import NODES, Level
-from recollect.model.memory import Memory, MemoryId
+from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.memory import Memory, MemoryId, Status
 
 COARSEST_FIRST = (*reversed(NODES), Level.SEGMENT, Level.GRIP, Level.EVENT)
 
@@ -65,7 +65,7 @@ class Ageing:
 def ageing(records: Sequence[Memory], keeping: Sequence[Keeping], now: datetime) -> Ageing:
     """What these rules come to for the active records of a scope."""
     lineage = _Lineage.of(records)
-    in_order = sorted(lineage.records.values(), key=lambda one: (COARSEST_FIRST.index(_level(one)), one.id))
+    in_order = sorted(lineage.records.values(), key=_coarseness)
     outside = {one.id: set(one.left) for one in in_order}
     tellers: dict[MemoryId, dict[Index, tuple[Memory, ...]]] = defaultdict(dict)
     pinned, untold = dict[MemoryId, Memory](), dict[MemoryId, Memory]()
@@ -112,29 +112,33 @@ def _standing(
     keeping: Sequence[Keeping],
     outside: Mapping[MemoryId, set[Index]],
 ) -> dict[MemoryId, set[Level]]:
-    """Which levels each record stands in for: those of the records that have left, of which it is the finest told."""
+    """Which levels each record stands in for: those of the records that have left, of which it is the finest told. What
+    is told in part by now is found in part.
+    """
     found: dict[MemoryId, set[Level]] = defaultdict(set)
     least = {rule.index: rule.least for rule in keeping}
     for one in in_order:
         for index in outside[one.id]:
-            rule = Keeping(index, {}, least.get(index, Level.DAY))
-            for teller in lineage.tellers(one, rule, outside) or lineage.tellers(one, Keeping(index, {}), outside):
-                found[teller.id].add(_level(one))
+            wanted = lineage.finest(one, Keeping(index, {}, least.get(index, Level.DAY)), outside)
+            there = wanted if all(wanted) else lineage.finest(one, Keeping(index, {}), outside)
+            for first, second in zip(wanted, there, strict=True):
+                teller = first or second
+                if teller is not None:
+                    found[teller.id].add(_level(one))
     return found
 
 
-def unfound(records: Iterable[Memory]) -> list[Memory]:
-    """Those that have left an index in which nothing that tells them stands in for them."""
-    lineage = _Lineage.of(records)
-    outside = {one.id: set(one.left) for one in lineage.records.values()}
-    every = ((one, index) for one in lineage.records.values() for index in one.left)
-    return [one for one, index in every if not _is_stood_for(one, lineage.above(one), index, outside)]
-
-
-def _is_stood_for(
-    record: Memory, above: Iterable[Memory], index: Index, outside: Mapping[MemoryId, set[Index]]
-) -> bool:
-    return any(record.level in one.stands_for and index not in outside[one.id] for one in above)
+def unfound(records: Iterable[Memory], *, before: Iterable[Memory] | None = None) -> list[Memory]:
+    """Those that have left an index in which nothing stands in for them that tells them, or for a part of what they
+    tell; with what stood before, only those that were found so far.
+    """
+    then = _Lineage.of(records)
+    gaps = set(then.gaps())
+    if gaps and before is not None:
+        now = _Lineage.of(before)
+        gaps = {gap for gap in gaps - set(now.gaps()) if gap[0] in now.records}
+    found = {id for id, _, _ in gaps}
+    return [one for one in then.records.values() if one.id in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +150,9 @@ class _Lineage:
 
     @classmethod
     def of(cls, records: Iterable[Memory]) -> "_Lineage":
-        known = {one.id: one for one in records if one.level is not None and one.indexed}
+        known = {one.id: one for one in records if is_told(one)}
         made_of: dict[str, list[Memory]] = defaultdict(list)
-        for one in sorted(known.values(), key=lambda one: (COARSEST_FIRST.index(_level(one)), one.id)):
+        for one in sorted(known.values(), key=_coarseness):
             if one.level is not Level.GRIP:
                 for part in one.derived_from:
                     made_of[part].append(one)
@@ -156,17 +160,29 @@ class _Lineage:
 
     def tellers(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> tuple[Memory, ...]:
         """The finest records that stay in the index, are coarse enough, and tell all that this one does together."""
-        level = _level(record)
-        wanted = NODES[max(NODES.index(rule.least), NODES.index(level) + 1 if level in NODES else 0) :]
-        parts = record.derived_from if level in THROUGH_PARTS else (record.id,)
-        told = [self._finest(self._above(part, record), wanted, rule.index, outside) for part in parts]
+        told = self.finest(record, rule, outside)
         found = {one.id: one for one in told if one is not None}
         return tuple(found.values()) if all(told) else ()
 
-    def above(self, record: Memory) -> list[Memory]:
-        """All that tells what the record does, or some of it."""
-        parts = record.derived_from if _level(record) in THROUGH_PARTS else (record.id,)
-        return [one for part in parts for one in self._above(part, record)]
+    def finest(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> list[Memory | None]:
+        """The finest such record for each part of what this one tells, where there is one."""
+        levels = [level for level in _coarser(record) if NODES.index(level) >= NODES.index(rule.least)]
+        found = list[Memory | None]()
+        for part in _parts(record):
+            there = (one for one in self._above(part, record) if one.level in levels)
+            staying = (one for one in there if rule.index not in outside[one.id])
+            found.append(
+                min(staying, key=lambda one: (levels.index(_level(one)), one.created_at, one.id), default=None)
+            )
+        return found
+
+    def gaps(self) -> Iterator[tuple[MemoryId, Index, str]]:
+        """Which records have left which index, with the parts of what they tell that nothing stands in for there."""
+        for one in self.records.values():
+            for part in _parts(one) if one.left else ():
+                above = (other for other in self._above(part, one) if other.level in _coarser(one))
+                standing = [other for other in above if one.level in other.stands_for]
+                yield from ((one.id, index, part) for index in one.left if all(index in by.left for by in standing))
 
     def _above(self, id: str, record: Memory) -> list[Memory]:
         """All that is made of it, and what is made of that, but for the record itself."""
@@ -178,11 +194,25 @@ class _Lineage:
             waiting += [one.id for one in new]
         return list(found.values())
 
-    def _finest(
-        self, above: Iterable[Memory], levels: Sequence[Level], index: Index, outside: Mapping[MemoryId, set[Index]]
-    ) -> Memory | None:
-        there = [one for one in above if one.level in levels and index not in outside[one.id]]
-        return min(there, key=lambda one: (levels.index(_level(one)), one.created_at, one.id), default=None)
+
+def is_told(record: Memory) -> bool:
+    """Whether it is a record of what happened that holds and is to be found."""
+    return record.level in HAPPENED and record.status is Status.ACTIVE and record.indexed
+
+
+def _parts(record: Memory) -> Sequence[str]:
+    """What must be told in its place: itself, or where nothing is made of it, what it is made of."""
+    return (record.level in THROUGH_PARTS and record.derived_from) or (record.id,)
+
+
+def _coarser(record: Memory) -> Sequence[Level]:
+    """The levels of records that may stand in for it, the finest first."""
+    return NODES[NODES.index(record.level) + 1 :] if record.level in NODES else NODES
+
+
+def _coarseness(record: Memory) -> tuple[int, datetime, MemoryId]:
+    """The order of records: the coarsest first, then by time, so that what belongs together is done together."""
+    return COARSEST_FIRST.index(_level(record)), record.created_at, record.id
 
 
 def _level(record: Memory) -> Level:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError
+from recollect.lifecycle import episodes
 from recollect.lifecycle.periods import Period
 from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory, MemoryId
@@ -78,8 +79,9 @@ def _moment(text: object, otherwise: datetime) -> datetime:
 
 
 def with_notes(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]:
-    """What somebody notes of a record by hand, with what rollups noted of it, which is theirs."""
-    return {**metadata, **{name: record.metadata[name] for name in NOTES if name in record.metadata}}
+    """What somebody notes of a record by hand, with what rollups or episodes noted of it, which is theirs."""
+    notes = episodes.NOTES if record.level is Level.EPISODE else NOTES
+    return {**metadata, **{name: record.metadata[name] for name in notes if name in record.metadata}}
 
 
 def told(summary: Summary) -> str:

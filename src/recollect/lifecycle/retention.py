@@ -5,13 +5,30 @@ so a threshold of 0.18 cannot fire. The normalised value goes down to 0, and the
 the same numbers, below an outcome of 0.65 - (1 - 0.18) × 0.65 ≈ 0.117.
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from recollect.errors import FieldError, remedy, show
+from recollect.lifecycle.schedule import an_expression
 from recollect.model import limits
+from recollect.model.episode import Episode
 
 TARGET = 0.65
 """The outcome that teaches most: not too easy, not too hard (seed 004)."""
 
 THRESHOLD = 0.18
 """The value from which on an episode is kept (seed 004)."""
+
+MOST_EPISODES = 1_000
+"""How many finished episodes of a scope are kept at most (seed 004)."""
+
+LARGEST_MOST = 1_000_000
+
+SUCCESS = 0.65
+"""The outcome from which on a task succeeded: what it was decided by may have helped."""
+
+ValueName = Literal["plain", "normalised"]
 
 
 def value(outcome: float, target: float = TARGET) -> float:
@@ -41,3 +58,53 @@ def _distance(outcome: float, target: float) -> float:
     limits.a_share("outcome", outcome)
     limits.a_share("target", target)
     return abs(outcome - target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodicPolicy:
+    """Whether episodes are kept, how much one teaches by its outcome, and which of them are let go of, and when.
+
+    With `value = "plain"`, the form of the source, the threshold cannot fire at these defaults; with "normalised" it
+    does.
+    """
+
+    enabled: bool = True
+    value_threshold: float = THRESHOLD
+    midpoint_target: float = TARGET
+    max_episodes: int = MOST_EPISODES
+    value: ValueName = "plain"
+    success: float = SUCCESS
+    prune_schedule: str = "30 3 * * *"
+
+    def __post_init__(self) -> None:
+        limits.a_flag("enabled", self.enabled)
+        for name in ("value_threshold", "midpoint_target", "success"):
+            limits.a_share(name, getattr(self, name))
+        if not 1 <= limits.a_count("max_episodes", self.max_episodes) <= LARGEST_MOST:
+            raise FieldError(f"{show(self.max_episodes)} is not within 1..{LARGEST_MOST}", field="max_episodes")
+        if self.value not in get_args(ValueName):
+            known = remedy(str(self.value), get_args(ValueName))
+            raise FieldError(f"{show(self.value)} is no form of a value; {known}", field="value")
+        an_expression("prune_schedule", self.prune_schedule)
+
+    def value_of(self, outcome: float) -> float:
+        """How much an episode teaches by its outcome."""
+        form = value if self.value == "plain" else normalised_value
+        return form(outcome, self.midpoint_target)
+
+
+def had_their_day(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Iterator[tuple[Episode, str]]:
+    """The episodes that are let go of, and why: those that teach too little, and then those that teach least, the
+    oldest first, as long as there are too many. None that is under way, and none that is pinned.
+    """
+    finished = [(one, one.value) for one in episodes if one.value is not None]
+    free = sorted(
+        ((one, value) for one, value in finished if not one.pinned),
+        key=lambda both: (both[1], both[0].started_at, both[0].id),
+    )
+    over = len(finished) - policy.max_episodes
+    for place, (one, worth) in enumerate(free):
+        if not retained(worth, policy.value_threshold):
+            yield one, f"its value {worth:.3f} is below {policy.value_threshold:g}"
+        elif place < over:
+            yield one, f"at most {policy.max_episodes} are kept, and its value {worth:.3f} is among the least"

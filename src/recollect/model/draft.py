@@ -72,10 +72,12 @@ class Draft:
     def body(self) -> str:
         """What tells one proposal from another under the same key: a hash of all that was said.
 
-        A field that drafts did not always have counts only if it is said, so that keys of before still hold.
+        A field that drafts did not always have counts only if it is said, so that keys of before still hold. Who says
+        it does not count: at a terminal it is the user, and in a pipe a model.
         """
         silent = {"key", *(name for name in LATER if getattr(self, name) is None)}
         said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in silent}
+        said["provenance"] = Provenance.MODEL_INFERENCE
         return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
 
 

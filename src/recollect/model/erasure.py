@@ -74,6 +74,9 @@ class Search:
 class Erasure:
     """The receipt of an erasure: which memories, how many versions and whatever else went with them, and what the
     search found. The words of each version are gone from the index of texts as well.
+
+    `restored` are memories that were recalled through one that is gone, and hold again by themselves. `made_of` is what
+    the memory that was named was made of, and is still there: it may say the same.
     """
 
     scope: Scope
@@ -85,6 +88,8 @@ class Erasure:
     keys: int = 0
     checkpoints: int = 0
     contexts: int
+    restored: tuple[MemoryId, ...] = ()
+    made_of: tuple[MemoryId, ...] = ()
     search: Search
     pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
     out_of_reach: tuple[str, ...] = OUT_OF_REACH

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
@@ -9,6 +10,16 @@ from recollect.model.verdict import Verdict
 
 KEPT_FOR = timedelta(days=30)
 """How long a key is remembered."""
+
+
+class Keyed(Protocol):
+    """What is said under a key, if it has one; `body` tells it from all else that may be said."""
+
+    @property
+    def key(self) -> str | None: ...
+
+    @property
+    def body(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Level: how coarse a record of what happened is, from a single event to a whole year."""
+"""Level: how coarse a record of what happened is, from a single event to a whole year, or of what was done."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from recollect.errors import FieldError, remedy, show, spelled
 
 
 class Level(StrEnum):
-    """The levels of what happened, the finest first; memories that are no such record have none."""
+    """The levels of what happened, the finest first, and of what was done; other memories have none."""
 
     EVENT = "event"
     SEGMENT = "segment"
@@ -15,6 +15,8 @@ class Level(StrEnum):
     WEEK = "week"
     MONTH = "month"
     YEAR = "year"
+    ACTION = "action"
+    EPISODE = "episode"
 
 
 PLAIN = "plain"
@@ -25,6 +27,9 @@ RECALLED: frozenset[Level | None] = frozenset({None, Level.EVENT})
 
 BRIEFED: frozenset[Level | None] = frozenset({None})
 """The same without a question: what is known, and not all that was said."""
+
+HAPPENED = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
+"""The levels of what happened; the others are of what was done for a task."""
 
 NODES = (Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
 """The levels that are of a time of the calendar."""

@@ -70,6 +70,15 @@ CACHE_BYTES = 2 * 1024**3
 IN_MEMORY = ":memory:"
 """What is given in the place of a path for a store that leaves nothing on the disk."""
 
+_WHAT_TO_SAY = {
+    "task": "say what the task is",
+    "plan": "say what is planned, or leave that step out",
+    "type": "say in a word what was done",
+    "lessons": "say what it taught, or leave it out",
+    "failure_modes": "say what went wrong, or leave it out",
+}
+"""What is to be said in fields that are no text of a memory."""
+
 
 def an_id(field: str, value: str) -> str:
     """The id; refused if it is empty, endless, or has characters that no eye can see."""
@@ -105,15 +114,23 @@ def unique_ids(ids: Sequence[str]) -> None:
 
 
 def a_text(field: str, value: str) -> str:
-    """The text; refused if it is none."""
+    """The text; refused if it is none. Whoever gives a thing that has an id is told to give that."""
     if not isinstance(value, str):
-        raise FieldError(f"{show(value)} is no text", field=field)
+        raise FieldError(_no_text(value), field=field)
     return value
+
+
+def _no_text(value: object) -> str:
+    if not hasattr(value, "id"):
+        return f"{show(value)} is no text"
+    what = type(value).__name__
+    return f"is {'an' if what[0] in 'AEIOU' else 'a'} {what}; give its id (….id)"
 
 
 def a_clean_text(field: str, value: str) -> str:
     """The text; refused with NUL or half a character (a lone surrogate) in it, which no store could keep."""
-    a_text(field, value)
+    if not isinstance(value, str):
+        raise FieldError(f"{show(value)} is no text", field=field)
     if "\0" in value:
         raise FieldError("has a NUL character; remove it", field=field)
     try:
@@ -132,7 +149,7 @@ def a_content(field: str, value: str) -> str:
     """The text of a memory; refused if it says nothing, cannot be kept, or is endless."""
     a_clean_text(field, value)
     if not value or value.isspace():
-        raise FieldError("is blank; a memory says something", field=field)
+        raise FieldError(f"is blank; {_WHAT_TO_SAY.get(field, 'a memory says something')}", field=field)
     if len(value) > LONGEST_TEXT // 4 and len(value.encode()) > LONGEST_TEXT:
         raise FieldError(f"{len(value)} characters; at most {LONGEST_TEXT} bytes fit, so split it", field=field)
     return value
@@ -204,6 +221,15 @@ def a_share(field: str, value: float) -> float:
     if not 0.0 <= number <= 1.0:
         raise FieldError(f"{show(value)} is not within 0..1", field=field)
     return number
+
+
+def an_outcome(field: str, value: float) -> float:
+    """How a task went; refused outside 0..1."""
+    try:
+        return a_share(field, value)
+    except FieldError as error:
+        told = f"{show(value)} is no outcome; give a number from 0 (it failed) to 1"
+        raise FieldError(told, field=field) from error
 
 
 def a_cosine(field: str, value: float) -> float:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -26,11 +26,12 @@ class Job(StrEnum):
     CONSOLIDATE = "consolidate"
     PRUNE_VECTORS = "prune-vectors"
     REBUILD_INDEX = "rebuild-index"
+    PRUNE_EPISODES = "prune-episodes"
 
 
 class Act(StrEnum):
     """What is to become of a memory: it is made, put away behind its successor, taken out of an index or back into one,
-    found in place of what has left an index or no longer, or left as it is.
+    found in place of what has left an index or no longer, put away as it has had its day, or kept as it is.
     """
 
     CREATE = "create"
@@ -38,11 +39,15 @@ class Act(StrEnum):
     PRUNE = "prune"
     RETURN = "return"
     STAND_IN = "stand-in"
-    LEAVE = "leave"
+    ARCHIVE = "archive"
+    KEEP = "keep"
 
 
 AGEING = (Act.PRUNE, Act.RETURN, Act.STAND_IN)
 """What happens to a record in the indexes."""
+
+UNTOLD = "untold"
+"""The name under which a plan counts records that are old enough to leave an index, and that nothing sums up yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +176,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether anything is to be written at all."""
-        return any(one.act is not Act.LEAVE for one in self.steps)
+        return any(one.act is not Act.KEEP for one in self.steps)
 
     @property
     def hash(self) -> str:
@@ -216,7 +221,8 @@ class Plan:
 class Run:
     """What came of a plan: the memories that were written, in the order of ids, all of them in one commit.
 
-    `run` is that commit, which `undo` takes; there is none if there was nothing to do.
+    `run` is that commit, which `undo` takes; there is none if there was nothing to do. `counts` says of how many it is
+    another thing than before how they are found.
     """
 
     job: Job
@@ -224,6 +230,7 @@ class Run:
     plan: str
     memories: tuple[Memory, ...]
     run: int | None
+    counts: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def __repr__(self) -> str:
         memories = counted(len(self.memories), "memory", "memories")
@@ -233,6 +240,21 @@ class Run:
     def ids(self) -> tuple[MemoryId, ...]:
         """Which memories they are."""
         return tuple(one.id for one in self.memories)
+
+
+LEFT, CAME_BACK, STAND_IN, STOOD_IN = "left", "came_back", "stand_in", "stood_in"
+"""What a run counts: records that left an index, came back into one, are found in place of others, or no longer are."""
+
+
+def found_otherwise(changes: Iterable[tuple[Memory, Memory]]) -> dict[str, int]:
+    """How many of these memories, each as it was and as it is, are found in another way than before."""
+    counts = dict.fromkeys((LEFT, CAME_BACK, STAND_IN, STOOD_IN), 0)
+    for was, now in changes:
+        counts[LEFT] += not set(now.left) <= set(was.left)
+        counts[CAME_BACK] += not set(was.left) <= set(now.left)
+        counts[STAND_IN] += bool(now.stands_for) and not was.stands_for
+        counts[STOOD_IN] += bool(was.stands_for) and not now.stands_for
+    return {name: count for name, count in counts.items() if count}
 
 
 def _parsed(text: str | bytes) -> Any:

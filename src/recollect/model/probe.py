@@ -1,7 +1,7 @@
 """Probe: what recall asks a store for, and what the store found."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -11,7 +11,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier
 from recollect.model.encoder import Encoder
 from recollect.model.level import Level
-from recollect.model.memory import Memory
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.nearby import Nearby
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows, Table
@@ -34,6 +34,9 @@ class Probe:
     may be a name in the question, for whoever wants to know what is linked to it. `levels` are the only ones that are
     asked for, if any are named; plain memories have none.
 
+    `commit` is the last one that is known, for whoever has its number; it goes before `known_at`, since several commits
+    may be of one moment. `directions` are those of memories that lost theirs after what is known, made anew.
+
     `bounded` says that who asks can do with similarities that must be asked for, so that vectors may stay in the store;
     `indexed`, that an index which may pass over some will do to find the nearest.
     """
@@ -43,6 +46,7 @@ class Probe:
     present: bool = False
     past: bool = False
     known_at: datetime | None = None
+    commit: int | None = None
     levels: frozenset[Level | None] | None = None
     terms: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -51,6 +55,7 @@ class Probe:
     encoder: Encoder | None = None
     bounded: bool = False
     indexed: bool = False
+    directions: Mapping[MemoryId, Vector] = field(default_factory=dict[MemoryId, Vector])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +66,8 @@ class Found:
     memories of some rows as they were when this was found, or `None` where one has been erased since.
     `true_similarities` gives those of some rows to the last bit, where the column is only near them.
     `nearby` is there where the column lacks similarities that must be asked for. `commit` is the last one that the
-    store knew of.
+    store knew of. `departed` are eligible rows that had a direction as far as is known, and lost it since; whoever
+    wants them to have it gives it to the probe. `vectors` are the directions that were asked in.
     """
 
     table: Table
@@ -72,6 +78,20 @@ class Found:
     memories: Callable[[Sequence[int]], Sequence[Memory | None]]
     true_similarities: Callable[[Sequence[int]], Floats] | None = None
     nearby: Nearby | None = None
+    departed: Sequence[int] = ()
+    vectors: Vectors | None = None
+
+    @property
+    def speakers(self) -> frozenset[str]:
+        """Everyone who said something that is eligible."""
+        speakers = self.table.labels.get("speaker")
+        return frozenset() if speakers is None else speakers[self.rows].there()
+
+    @property
+    def directed(self) -> int:
+        """How many of the eligible are near to the question or far from it, and not without a direction."""
+        near = self.table.numbers.get("similarity")
+        return 0 if near is None else int(np.count_nonzero(~np.isnan(near[self.rows])))
 
     def candidates(self, rows: Sequence[int]) -> list[Candidate]:
         """The candidates of these rows, with true similarities."""

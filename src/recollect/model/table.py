@@ -57,6 +57,11 @@ class Labels:
     def __getitem__(self, rows: Rows) -> "Labels":
         return Labels(self.codes[rows], self.names)
 
+    def there(self) -> frozenset[str]:
+        """Every name that some row has."""
+        times = np.bincount(self.codes[self.codes != NONE], minlength=len(self.names))
+        return frozenset(name for name, count in zip(self.names, times.tolist(), strict=True) if count)
+
     def tolist(self) -> list[str | None]:
         """The name of each row."""
         return [None if code == NONE else self.names[code] for code in self.codes.tolist()]

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Self
 
 from recollect.model.limits import MOST_AHEAD
+from recollect.model.scope import Scope
 
 MOST_ATTEMPTS = 5
 """How often an occurrence is begun whose schedulers end without a word."""
@@ -29,7 +30,8 @@ class Occurrence:
     """One moment at which a job fell due, and what became of it.
 
     It is the holder's until a moment, which the holder puts off while at it. `attempt` counts who was at it, so that
-    one who was given up is told from the present one. `problem` has words of ours alone, and none of a memory.
+    one who was given up is told from the present one. `problem` has words of ours alone, and none of a memory. `runs`
+    are those that can be undone, each with its scope: whoever hears that it ended is told, and they are kept nowhere.
     """
 
     job: str
@@ -42,15 +44,19 @@ class Occurrence:
     ended_at: datetime | None = None
     counts: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     problem: str | None = None
+    runs: tuple[tuple[Scope, int], ...] = field(default=(), compare=False)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to do."""
         return self.state in (State.DONE, State.FAILED)
 
-    def is_free(self, at: datetime) -> bool:
-        """Whether another one may go on with it: it was let go of, or its holder was not heard of."""
-        return self.state is State.INTERRUPTED or (self.state is State.RUNNING and self.until < at)
+    def is_free(self, at: datetime, until: datetime) -> bool:
+        """Whether another one may go on with it until that moment: it was let go of, or its holder was not heard of, or
+        has it for so long that its clock must have been wrong.
+        """
+        wrong = self.until - until > MOST_AHEAD
+        return self.state is State.INTERRUPTED or (self.state is State.RUNNING and (self.until < at or wrong))
 
     def taken(self, by: str, at: datetime, until: datetime) -> Self:
         """The same in the hands of somebody else."""

@@ -1,5 +1,7 @@
 """Usage: what happened to a memory since it was written, kept beside it."""
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,26 +19,41 @@ class Use(StrEnum):
     HELPED = "helped"
     MISLED = "misled"
     ECHOED = "echoed"
+    QUOTED = "quoted"
+    FOLLOWED = "followed"
 
+
+SIGNS = frozenset({Use.QUOTED, Use.FOLLOWED})
+"""What nobody said of a memory and yet speaks for it: its words stand in the answer that was given from a context, or
+what a context was used for ended in success. Each is noted once for a context."""
 
 VOTES_THAT_COUNT = 5
 """Of one principal's votes on one memory, only the newest so many count."""
 
+_NAMELESS = re.compile(r"erased \d+")
+"""What a principal or a context is called that was erased."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How often a memory was served, helped, misled and said again, and when last."""
+    """How often a memory was served, helped, misled and said again, and when last.
+
+    `quoted` and `followed` count its signs, which move nothing.
+    """
 
     served: int = 0
     helped: int = 0
     misled: int = 0
     echoed: int = 0
+    quoted: int = 0
+    followed: int = 0
     last_served_at: datetime | None = None
     last_echoed_at: datetime | None = None
 
     def __repr__(self) -> str:
         said = f"served {counted(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
-        return f"<Usage: {said}, said again {counted(self.echoed, 'time')}>"
+        signs = f", {self.quoted} quoted, {self.followed} followed" if self.quoted or self.followed else ""
+        return f"<Usage: {said}{signs}, said again {counted(self.echoed, 'time')}>"
 
     @property
     def usefulness(self) -> float | None:
@@ -59,27 +76,69 @@ class Vote:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What speaks for a memory of a context without anybody saying so."""
+
+    context: str
+    memory: MemoryId
+    use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What came of feedback: how many votes were taken, and which memories the answer quotes.
+
+    `remark` says why nothing of the answer was noted that has their words, if that is so.
+    """
+
+    votes: int
+    quoted: tuple[MemoryId, ...] = ()
+    remark: str | None = None
+
+    def __repr__(self) -> str:
+        why = "" if self.remark is None else f": {self.remark}"
+        return f"<Noted {counted(self.votes, 'vote')}, {len(self.quoted)} quoted{why}>"
+
+
 def standing(votes: Iterable[Vote]) -> list[Vote]:
-    """Of all votes ever cast on a memory, the oldest first, those that stand."""
-    return list({(one.context, one.by): one for one in votes}.values())
+    """Of all votes ever cast, the oldest first, those that stand, each where it was last cast.
+
+    The oldest is the one that the store took first, whatever clock each was cast by.
+    """
+    last: dict[tuple[MemoryId, str, str], Vote] = {}
+    for one in votes:
+        place = one.memory, one.context, one.by
+        last.pop(place, None)
+        last[place] = one
+    return list(last.values())
 
 
-def tally_votes(votes: "list[Vote]") -> tuple[int, int]:
-    """How many votes count as helped and as misled: of each principal the newest few, ties by context."""
-    counted: dict[str, int] = {}
-    helped = misled = 0
-    for vote in sorted(votes, key=lambda vote: (vote.at, vote.context), reverse=True):
-        counted[vote.by] = counted.get(vote.by, 0) + 1
-        if counted[vote.by] <= VOTES_THAT_COUNT:
-            helped += vote.use is Use.HELPED
-            misled += vote.use is Use.MISLED
-    return helped, misled
+def that_count(votes: Sequence[Vote]) -> list[Vote]:
+    """Those of the standing votes, the oldest first, that count, the newest first: of each principal the newest few on
+    a memory. All whose names were erased are one principal.
+    """
+    counted = Counter[tuple[MemoryId, str]]()
+    found: list[Vote] = []
+    for vote in reversed(votes):
+        voice = vote.memory, "erased" if _NAMELESS.fullmatch(vote.by) else vote.by
+        counted[voice] += 1
+        if counted[voice] <= VOTES_THAT_COUNT:
+            found.append(vote)
+    return found
+
+
+def tally_votes(votes: Sequence[Vote]) -> tuple[int, int]:
+    """How many of the standing votes on a memory, the oldest first, count as helped and as misled."""
+    uses = [vote.use for vote in that_count(votes)]
+    return uses.count(Use.HELPED), uses.count(Use.MISLED)
 
 
 def without_names(votes: Sequence[Vote], contexts: Collection[str], principal: str) -> list[Vote]:
     """The votes on one memory, in their order; those of erased contexts, and of that principal, say no longer whose.
 
-    They stay votes of as many principals as before. The names they get are no others' on this memory, and say nothing.
+    As many stand as before, but all that say no longer whose they are count for no more than those of one principal, or
+    one could have as many as one likes by erasing in between. The names they get are no others' on this memory.
     """
     spoken = {one for one in votes if one.context in contexts or one.by == principal}
     voices = _nameless([one.by for one in votes if one in spoken], {one.by for one in votes})

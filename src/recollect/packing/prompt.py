@@ -33,7 +33,8 @@ READING_ORDER = (
 """Which kind a model reads first: how to act, then for whom, then what is known, then what was seen."""
 
 _TURN = {kind: turn for turn, kind in enumerate(READING_ORDER)}
-_MARKER = re.compile(r"[0-9a-f]{16,64}")
+MARKER = re.compile(r"[0-9a-f]{16,64}")
+"""What a marker is."""
 
 
 def _said_on(memory: Memory) -> date:
@@ -72,7 +73,7 @@ class Prompt:
     count: TokenCounter = Estimate()
 
     def __post_init__(self) -> None:
-        if not _MARKER.fullmatch(self.marker):
+        if not MARKER.fullmatch(self.marker):
             raise InvalidInput(f"the marker {self.marker!r} is not 16 to 64 digits of 0-9 and a-f")
 
     def tokens(self, text: str) -> int:

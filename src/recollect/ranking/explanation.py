@@ -58,6 +58,11 @@ class Explanation:
         return math.prod((scale.times for scale in self.scales), start=self.base)
 
     @property
+    def opinions(self) -> tuple[float, ...]:
+        """What every term and then every factor says, in the profile's order."""
+        return (*(part.value for part in self.parts), *(scale.value for scale in self.scales))
+
+    @property
     def shown(self) -> tuple[Part, ...]:
         """The parts that say something, or count for something all the same."""
         return tuple(part for part in self.parts if part.points != 0.0 or not part.assumed)

@@ -24,12 +24,13 @@ FOLDERS, FIGURES, FOLDS, NUMBERS = "folders", "figures", "folds", "numbers"
 """The keys of a report whose lists tell what was measured, and on what; none is empty."""
 
 WORTH = "worth"
-"""The measure that is tuned for, as reports call it: the mean of recall and nDCG."""
+"""The measure that is tuned for, as reports call it: of judgements the mean of recall and nDCG, of feedback what the
+memories that helped gain by their places, less what those lose that misled."""
 
 TOLD = {
     FOLDERS: ("folder", "digest", "memories", "queries"),
     FIGURES: ("measure", "folder", "before", "held_out", "gained"),
-    FOLDS: ("scopes", "queries", "before", "after"),
+    FOLDS: ("queries", "before", "after"),
     NUMBERS: ("signal", "number", "after"),
 }
 """What every entry of these lists says at least."""
@@ -140,15 +141,25 @@ def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
     if not means or None in means:
         raise _untrue(profile, f"does not say once what all folders together were {WORTH} before and held out")
     before, held_out, gained = (one or 0.0 for one in means)
+    told = f"says that it {CARRIES_OVER}, but what was held out went from {before:g} to {held_out:g}"
     if gained <= 0.0 or not math.isclose(gained, held_out - before, abs_tol=ROUNDING):
-        told = f"says that it {CARRIES_OVER}, but what was held out went from {before:g} to {held_out:g}"
         raise _untrue(profile, f"{told}, a gain of {gained:g}")
+    low = _low(rows[0]["gained"])
+    if low is None or low <= 0.0:
+        raise _untrue(profile, f"{told}, a gain of {gained:g} that does not differ from none by more than chance")
 
 
 def _mean(figure: Any) -> float | None:
     """The mean that a figure says, if it says one."""
     mean = figure.get("mean") if isinstance(figure, dict) else None
     return float(mean) if isinstance(mean, int | float) and not isinstance(mean, bool) else None
+
+
+def _low(figure: dict[str, Any]) -> float | None:
+    """The low end of the interval that a figure says, if it says one."""
+    interval = figure.get("interval")
+    low = interval[0] if isinstance(interval, list) and len(interval) == 2 else None
+    return float(low) if isinstance(low, int | float) and not isinstance(low, bool) else None
 
 
 def _read(profile: Profile, report: str) -> dict[str, Any]:

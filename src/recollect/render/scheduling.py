@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.model.timetable import JobStatus, Occurrence, State
-from recollect.model.wording import counted
 from recollect.render.table import Table
 from recollect.render.text import moment
 
@@ -26,8 +25,13 @@ def fields(status: JobStatus) -> dict[str, Any]:
 
 
 def occurrence(one: Occurrence) -> dict[str, Any]:
-    """The JSON of an occurrence."""
-    return {field.name: _plain(getattr(one, field.name)) for field in fields_of(one)}
+    """The JSON of an occurrence, as it is kept."""
+    return {field.name: _plain(getattr(one, field.name)) for field in fields_of(one) if field.compare}
+
+
+def ended(one: Occurrence) -> dict[str, Any]:
+    """The JSON of an occurrence that ended just now, with the runs that can be undone."""
+    return {**occurrence(one), "runs": [{"scope": str(scope), "run": run} for scope, run in one.runs]}
 
 
 def table(statuses: Sequence[JobStatus]) -> Table:
@@ -78,7 +82,11 @@ def _what(one: Occurrence) -> str:
 
 
 def _amount(name: str, count: int) -> str:
-    return counted(count, "scope") if name == "scopes" else f"{count} {name}"
+    return f"{count} {_ONE.get(name, name) if count == 1 else name}"
+
+
+_ONE = {"scopes": "scope", "topics": "topic", "events": "event", "memories": "memory"}
+"""What is counted that has another name when there is one of it."""
 
 
 def _attempt(one: Occurrence) -> str:

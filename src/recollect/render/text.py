@@ -8,7 +8,9 @@ from typing import assert_never
 
 from recollect.model.archive import Imported, Inventory
 from recollect.model.eligibility import Barrier
+from recollect.model.episode import action_of
 from recollect.model.erasure import Erasure
+from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.report import Report
 from recollect.model.trust import TRUST
@@ -69,6 +71,13 @@ def handed(context: Context, width: int | None = None) -> Iterator[str]:
     """What a context came to: in one line, or in as few as the width takes, broken behind commas."""
     name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
     yield from wrapped(f"{name}: {context.summary}", width)
+
+
+def placed(place: int, score: float, said: str, paint: Paint = plain, width: int | None = None) -> str:
+    """The line of one that is ranked: its place, its score, and what it is, cut to the width, if there is one."""
+    rank, points, shown = f"{place:>3}. ", f"{score:.3f}", f"  {said}"
+    room = None if width is None else max(width - len(rank) - len(points), LEAST)
+    return f"{rank}{paint(Look.SCORE, points)}{shown if room is None else cut(shown, room)}"
 
 
 def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]:
@@ -262,10 +271,8 @@ def printable_lines(text: str) -> list[str]:
 
 def _placed(place: int, scored: Scored, paint: Paint, width: int | None) -> Iterator[str]:
     known = scored.candidate.memory
-    rank, score = f"{place:>3}. ", f"{float(scored.score):.3f}"
-    said = f"  {scored.id}" if known is None else f"  {scored.id}  {printable(_spoken(known))}"
-    shown = said if width is None else cut(said, max(width - len(rank) - len(score), LEAST))
-    yield f"{rank}{paint(Look.SCORE, score)}{shown}"
+    said = scored.id if known is None else f"{scored.id}  {printable(_spoken(known))}"
+    yield placed(place, float(scored.score), said, paint, width)
     if known is not None and (over := ", ".join(_ending(known))):
         yield f"     {over}"
     yield from (f"     {line}" for line in explanation(scored.explanation, paint))
@@ -273,8 +280,15 @@ def _placed(place: int, scored: Scored, paint: Paint, width: int | None) -> Iter
 
 def _spoken(memory: Memory) -> str:
     """The text, after the name of who said it, as in a transcript; once, if the text begins with the name already."""
-    speaker = said_by(memory)
-    return memory.text if speaker is None else f"{speaker}: {memory.text}"
+    speaker, said = said_by(memory), _done(memory) if memory.level is Level.ACTION else memory.text
+    return said if speaker is None else f"{speaker}: {said}"
+
+
+def _done(memory: Memory) -> str:
+    """What was done for a task, in words."""
+    action = action_of(memory)
+    given = action.input or action.output
+    return f"{action.type}, {action.result.value}{given and f': {given}'}"
 
 
 def _bar(value: float) -> str:
@@ -311,6 +325,11 @@ def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
     more = {"use": erasure.uses, "vote": erasure.votes, "key": erasure.keys, "checkpoint": erasure.checkpoints}
     with_it = [counted(erasure.vectors, "vector"), *(counted(count, name) for name, count in more.items())]
     yield "with it", f"its words in the index of texts, {', '.join(with_it)}"
+    if erasure.restored:
+        yield "holds again", f"{_some(erasure.restored)}: what it was recalled through is gone"
+    if erasure.made_of:
+        says, that, all_ = ("says", "that", "both") if len(erasure.made_of) == 1 else ("say", "these", "all")
+        yield "made of", f"{_some(erasure.made_of)}, which still {says} it; erase {that} to be rid of {all_}"
     if search.rewritten:
         yield "rewritten", _some(search.rewritten)
     yield "searched", _some(search.files) or f"no files: {search.unsearched or 'the store has none'}"
@@ -374,6 +393,8 @@ def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     votes = f"{usage.helped} helped, {usage.misled} misled"
     yield "feedback", "" if usage.usefulness is None else f"{votes}: usefulness {usage.usefulness:.3f}"
     yield "said again", counted(usage.echoed, "time") if usage.echoed else ""
+    yield "quoted", f"in {counted(usage.quoted, 'answer')}" if usage.quoted else ""
+    yield "followed", f"by success {counted(usage.followed, 'time')}" if usage.followed else ""
 
 
 def _fate(fate: Fate, memory: Memory | None, by: Memory | None) -> str:

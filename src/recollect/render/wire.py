@@ -92,9 +92,35 @@ def why(why: Why) -> dict[str, Any]:
         "id": why.id,
         "fate": _fate(why),
         "score": why.explanation.score,
-        **_explanation(why.explanation),
+        **explanation(why.explanation),
         "changes": [_change(change) for change in why.changes],
     }
+
+
+def explanation(explanation: Explanation) -> dict[str, Any]:
+    """The parts and factors that give a score."""
+    parts = [
+        {
+            "signal": part.signal,
+            "value": part.value,
+            "weight": part.weight,
+            "points": part.points,
+            "assumed": part.assumed,
+            "note": part.note,
+        }
+        for part in explanation.parts
+    ]
+    factors = [
+        {
+            "name": scale.factor,
+            "value": scale.value,
+            "times": scale.times,
+            "assumed": scale.assumed,
+            "note": scale.note,
+        }
+        for scale in explanation.scales
+    ]
+    return {"parts": parts, "factors": factors}
 
 
 def erasure(erasure: Erasure) -> dict[str, Any]:
@@ -112,6 +138,8 @@ def erasure(erasure: Erasure) -> dict[str, Any]:
         "keys": erasure.keys,
         "checkpoints": erasure.checkpoints,
         "contexts": erasure.contexts,
+        "restored": list(erasure.restored),
+        "made_of": list(erasure.made_of),
         "proven": erasure.proven,
         "retryable": erasure.retryable,
         "search": search,
@@ -223,12 +251,12 @@ def _scored(scored: Scored) -> dict[str, Any]:
         "id": scored.id,
         "kind": None if kind is None else kind.value,
         "score": float(scored.score),
-        **_explanation(scored.explanation),
+        **explanation(scored.explanation),
     }
 
 
 def _found(scored: Scored) -> dict[str, Any]:
-    return {**memory(scored.memory), "score": float(scored.score), **_explanation(scored.explanation)}
+    return {**memory(scored.memory), "score": float(scored.score), **explanation(scored.explanation)}
 
 
 def _omitted(one: Omitted) -> dict[str, Any]:
@@ -241,31 +269,6 @@ def _omitted(one: Omitted) -> dict[str, Any]:
         "room": one.room,
         "short": one.short,
     }
-
-
-def _explanation(explanation: Explanation) -> dict[str, Any]:
-    parts = [
-        {
-            "signal": part.signal,
-            "value": part.value,
-            "weight": part.weight,
-            "points": part.points,
-            "assumed": part.assumed,
-            "note": part.note,
-        }
-        for part in explanation.parts
-    ]
-    factors = [
-        {
-            "name": scale.factor,
-            "value": scale.value,
-            "times": scale.times,
-            "assumed": scale.assumed,
-            "note": scale.note,
-        }
-        for scale in explanation.scales
-    ]
-    return {"parts": parts, "factors": factors}
 
 
 def _fate(why: Why) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ from recollect.model.scope import Scope
 from recollect.model.stats import MOST_SCOPES, Stats
 from recollect.model.table import Table
 from recollect.model.trace import Trace
-from recollect.model.usage import UNUSED, Usage, Use
+from recollect.model.usage import SIGNS, UNUSED, Sign, Usage, Use, Vote, standing
 from recollect.ports import Writing
 from recollect.stores.dictionary_state import State, Version, sees
 from recollect.stores.dictionary_writing import DictionaryWriting
@@ -58,10 +59,12 @@ class DictionaryStore:
     def gather(self, probe: Probe) -> Found:
         state = self._checked()
         refuse_other_model(state.encoder, probe.encoder)
-        until = state.until(probe.known_at)
-        seen = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
+        until = state.until(probe.known_at) if probe.commit is None else probe.commit
+        known = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
+        seen = [_directed(one, probe) if state.departed(one, until) else one for one in known]
         barriers = [_barrier(one.memory, probe) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
+        asks = probe.vectors is not None
         said = _turns(seen, eligible.tolist()) if probe.in_turns else {}
         shares = _shares(seen, eligible.tolist(), probe.terms, said)
         settings = _settings(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
@@ -85,6 +88,7 @@ class DictionaryStore:
             barred=Counter[Barrier](one for one in barriers if one is not None),
             commit=until,
             memories=lambda rows: [self._unless_erased(seen[row]) for row in rows],
+            departed=[row for row in eligible.tolist() if state.departed(seen[row], until)] if asks else [],
         )
 
     def speakers(self, probe: Probe) -> frozenset[str]:
@@ -105,6 +109,20 @@ class DictionaryStore:
         state = self._checked()
         seen = {memory.id for memory in self.get(scope, ids)}
         return [state.usage(id, len(state.recorded)) if id in seen else UNUSED for id in ids]
+
+    def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
+        state = self._checked()
+        cast = [vote for vote, _ in state.votes if state.asked(scope, contexts, vote.memory, vote.context)]
+        return sorted(standing(cast), key=lambda one: (one.context, one.memory, one.by))
+
+    def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
+        state = self._checked()
+        found = [
+            Sign(one.context, one.memory, one.use)
+            for one in state.happened
+            if one.context is not None and one.use in SIGNS and state.asked(scope, contexts, one.memory, one.context)
+        ]
+        return sorted(found, key=lambda one: (one.context, one.memory, one.use))
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
         versions = [one.memory for one in self._checked().versions.get(id, ())]
@@ -130,14 +148,7 @@ class DictionaryStore:
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        found = [
-            one
-            for one in self.memories(scope, below=False, statuses=statuses)
-            if one.level in levels
-            and (since is None or one.created_at >= since)
-            and (before is None or one.created_at < before)
-        ]
-        return sorted(found, key=lambda one: (one.created_at, one.id))
+        return self._checked().timeline(scope, levels, since, before, statuses)
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         return self._checked().touched(scope, level, after)
@@ -150,8 +161,11 @@ class DictionaryStore:
         return sorted((one for one in found if scope is None or one == scope or one.within(scope)), key=str)
 
     def context(self, scope: Scope, id: str) -> Trace | None:
-        trace = self._checked().traces.get(id)
-        return trace if trace is not None and trace.scope == scope else None
+        return self._checked().context(scope, id)
+
+    def contexts(self, scope: Scope) -> Iterator[Trace]:
+        found = [trace for trace in self._checked().traces.values() if trace.scope == scope]
+        return iter(sorted(found, key=lambda one: (one.made_at, one.id)))
 
     def kept(self, scope: Scope, key: str) -> Kept | None:
         return self._checked().kept.get((scope, key))
@@ -228,6 +242,11 @@ class DictionaryStore:
         if not self._open:
             raise RecollectError("this store is closed")
         return self._state
+
+
+def _directed(version: Version, probe: Probe) -> Version:
+    """The version with the direction that was made anew, if it was."""
+    return replace(version, vector=probe.directions.get(version.memory.id))
 
 
 def _unembedded(version: Version) -> bool:

@@ -1,12 +1,13 @@
 """Dictionaries: all that a store in memory knows, and what is read of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.model.archive import Content, Saved, SavedUse, SavedVote
 from recollect.model.eligibility import as_it_was, revised_since
 from recollect.model.encoder import Encoder
+from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
@@ -88,6 +89,15 @@ class State:
         source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
         return Version(was, source.vector, source.commit)
 
+    def departed(self, version: Version, until: Commit) -> bool:
+        """Whether the version lost its direction after that commit, when one that says the same left the index."""
+        if version.vector is not None or Index.VECTOR in version.memory.left:
+            return False
+        later = [one for one in self.versions[version.memory.id] if one.commit > version.commit]
+        said = version.memory.searched_text
+        left = (one for one in later if Index.VECTOR in one.memory.left and one.memory.searched_text == said)
+        return next((one.commit > until for one in left), False)
+
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         """The scope's active memory of that topic."""
         for versions in self.versions.values():
@@ -95,6 +105,27 @@ class State:
             if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
                 return memory
         return None
+
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        since: datetime | None,
+        before: datetime | None,
+        statuses: Sequence[Status],
+    ) -> list[Memory]:
+        """The scope's own records of these levels within a stretch of time, in order of time and id."""
+        present = (versions[-1].memory for versions in self.versions.values())
+        found = [
+            one
+            for one in present
+            if one.scope == scope
+            and one.level in levels
+            and one.status in statuses
+            and (since is None or one.created_at >= since)
+            and (before is None or one.created_at < before)
+        ]
+        return sorted(found, key=lambda one: (one.created_at, one.id))
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
@@ -109,16 +140,28 @@ class State:
         uses = [one for one in self.happened if one.memory == id and one.commit <= until]
         votes = standing(vote for vote, commit in self.votes if vote.memory == id and commit <= until)
         helped, misled = tally_votes(votes)
-        served = [one.at for one in uses if one.use is Use.SERVED]
-        echoed = [one.at for one in uses if one.use is Use.ECHOED]
+        at = {sort: [one.at for one in uses if one.use is sort] for sort in Use}
         return Usage(
-            served=len(served),
+            served=len(at[Use.SERVED]),
             helped=helped,
             misled=misled,
-            echoed=len(echoed),
-            last_served_at=max(served, default=None),
-            last_echoed_at=max(echoed, default=None),
+            echoed=len(at[Use.ECHOED]),
+            quoted=len(at[Use.QUOTED]),
+            followed=len(at[Use.FOLLOWED]),
+            last_served_at=max(at[Use.SERVED], default=None),
+            last_echoed_at=max(at[Use.ECHOED], default=None),
         )
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        """What a context of the scope was made of."""
+        trace = self.traces.get(id)
+        return trace if trace is not None and trace.scope == scope else None
+
+    def asked(self, scope: Scope, contexts: Sequence[str], memory: MemoryId, context: str) -> bool:
+        """Whether that is one of these contexts, and the scope's, and it may see the memory."""
+        if context not in contexts or self.context(scope, context) is None:
+            return False
+        return sees(scope, self.versions[memory][-1].memory)
 
     def saved(self, id: MemoryId) -> Saved:
         """All that is known of a memory."""

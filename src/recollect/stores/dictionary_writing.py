@@ -1,6 +1,6 @@
 """One transaction of the dictionary store."""
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
@@ -19,7 +19,7 @@ from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Use, Vote, without_names
+from recollect.model.usage import SIGNS, Use, Vote, without_names
 from recollect.stores.dictionary_state import Commit, Happened, State, Version, sees
 from recollect.stores.moments import recorded
 from recollect.stores.refusals import (
@@ -29,6 +29,7 @@ from recollect.stores.refusals import (
     id_taken,
     refuse_other_model,
     refuse_other_use,
+    refuse_sign_of_nothing,
     refuse_strange_checkpoint,
     refuse_strange_vector,
     said_already,
@@ -170,6 +171,17 @@ class DictionaryWriting:
             others = {topic: id for topic, id in self._state.said[place].items() if topic != memory.topic_key}
             self._state.said[place] = others
 
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        return self._state.timeline(scope, levels, since, before, statuses)
+
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         return self._state.touched(scope, level, after)
 
@@ -189,10 +201,25 @@ class DictionaryWriting:
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
         refuse_other_use(use, USES)
+        refuse_sign_of_nothing(use, context)
         for id in ids:
             found = self._state.known(id, self.commit)
-            if found is not None and sees(scope, found.memory):
+            if found is None or not sees(scope, found.memory):
+                continue
+            told = use in SIGNS and any(
+                (one.memory, one.use, one.context) == (id, use, context) for one in self._state.happened
+            )
+            if not told:
                 self._written().happened.append(Happened(id, use, at, context, self.commit))
+
+    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+        refuse_other_use(sign, SIGNS)
+        found = {id: self._state.known(id, self.commit) for id in ids}
+        seen = {id for id, one in found.items() if one is not None and sees(scope, one.memory)}
+        gone = [one for one in self._state.happened if one.memory in seen and (one.use, one.context) == (sign, context)]
+        if gone:
+            state = self._written()
+            state.happened = [one for one in state.happened if one not in gone]
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
         for vote in votes:
@@ -200,6 +227,9 @@ class DictionaryWriting:
             found = self._state.known(vote.memory, self.commit)
             if found is not None and sees(scope, found.memory):
                 self._written().votes.append((vote, self.commit))
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        return self._state.context(scope, id)
 
     def trace(self, trace: Trace) -> None:
         self._written().traces[trace.id] = trace
@@ -220,19 +250,29 @@ class DictionaryWriting:
         for item in items:
             if isinstance(item, Trace):
                 here = self._state.traces.get(item.id)
-                if here is not None and here != replace(item, commit=here.commit):
+                if here is not None and here != item.counted_as(here):
                     raise context_taken(item.id)
-                self._state.traces[item.id] = item
+                if here is None:
+                    self._state.traces[item.id] = item if exact else replace(item, elsewhere=True)
                 contexts, skipped = contexts + (here is None), skipped + (here is not None)
             elif self._is_here(item):
                 skipped += 1
             else:
                 self._take_in(item, as_there if exact else self._as_of_now)
                 memories += 1
-        for commit in range(1, max(there, default=0) + 1):  # those that took in none of this were at some time before
-            moment = there.get(commit, self._state.recorded[-1] if self._state.recorded else min(there.values()))
-            self._state.recorded.append(moment)
+        if exact:
+            self._count_as_there(there)
         return Imported(memories=memories, contexts=contexts, skipped=skipped)
+
+    def _count_as_there(self, there: Mapping[Commit, datetime]) -> None:
+        """Have the commits of another store; those that took in nothing of what came were at some time before. None of
+        which a context knew is given anew.
+        """
+        known = (one.commit for one in self._state.traces.values() if not one.elsewhere)
+        first = min(there.values(), default=self._at)
+        for commit in range(1, max([*there, *known], default=0) + 1):
+            before = self._state.recorded[-1] if self._state.recorded else first
+            self._state.recorded.append(there.get(commit, before))
 
     def _is_here(self, saved: Saved) -> bool:
         present = saved.present
@@ -293,12 +333,13 @@ class DictionaryWriting:
         self._state.checkpoints = {place: value for place, value in kept if place[0] != scope}
 
     def _unname(self, scope: Scope, contexts: Set[str]) -> None:
-        """What the scope did with memories of its ancestors stays done, and no longer says by whom."""
+        """What the scope did with memories of its ancestors stays done, and no longer says by whom; signs go."""
         state = self._state
         above = {id for id, versions in state.versions.items() if versions[-1].memory.scope in scope.ancestors}
         state.happened = [
             replace(one, context=None) if one.memory in above and one.context in contexts else one
             for one in state.happened
+            if one.use not in SIGNS or one.memory not in above or one.context not in contexts
         ]
         for id in above:
             places = [place for place, (vote, _) in enumerate(state.votes) if vote.memory == id]

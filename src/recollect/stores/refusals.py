@@ -7,10 +7,10 @@ from recollect.model import limits
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
 from recollect.model.probe import Vector
-from recollect.model.usage import Use
+from recollect.model.usage import SIGNS, Use
 
-USES = frozenset({Use.SERVED, Use.ECHOED})
-"""What is counted each time it happens."""
+USES = frozenset({Use.SERVED, Use.ECHOED}) | SIGNS
+"""What is counted when it happens: signs once for a context, the others each time."""
 
 VOICES = frozenset({Use.HELPED, Use.MISLED})
 """What a vote may say."""
@@ -46,6 +46,12 @@ def refuse_other_use(use: Use, allowed: Collection[Use]) -> None:
     if use not in allowed:
         known = " or ".join(sorted(one.value for one in allowed))
         raise FieldError(f"{show(use.value)} is said elsewhere; here it is {known}", field="use")
+
+
+def refuse_sign_of_nothing(use: Use, context: str | None) -> None:
+    """A sign is of a context, or nobody could tell it from the next."""
+    if use in SIGNS and context is None:
+        raise FieldError(f"is missing; what was {use.value} is a memory of a context", field="context")
 
 
 def id_taken(id: MemoryId) -> Conflict:

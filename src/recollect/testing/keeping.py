@@ -1,5 +1,6 @@
 """Builders for tests of stores: a clock moved by hand, memories with directions, probes, traces and votes."""
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.probe import Found, Probe, Vector
 from recollect.model.scope import Scope
-from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trace import Making, Passed, Placed, Trace
 from recollect.model.usage import Use, Vote
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE, a_memory
@@ -89,6 +90,26 @@ def a_trace(id: str = "context", *packed: str, **given: Any) -> Trace:
         "excluded": {},
     }
     return Trace(id=id, **{**fields, **given})
+
+
+def a_making(**given: Any) -> Making:
+    """With what a context was made, whatever the test does not care about."""
+    fields: dict[str, Any] = {
+        "present": True,
+        "reserves": {},
+        "items": None,
+        "pinned_share": 0.3,
+        "counter": "estimate",
+        "analyser": "1",
+        "naming": "1",
+        "encoder": ENCODER,
+        "directions": base64.b64encode(a_direction("when do we deploy?").astype("<f4").tobytes()).decode(),
+        "directed": 3,
+        "packed": 2,
+        "omitted": 1,
+        "text": sha256(b"text").hexdigest(),
+    }
+    return Making(**{**fields, **given})
 
 
 def passed_over(id: str) -> Passed:

@@ -17,6 +17,7 @@ pytest.register_assert_rewrite("recollect.testing.promises")
 
 from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
 from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
+from recollect.testing.promises.commits import AfterCommit, Departed, TakenIn  # noqa: E402
 from recollect.testing.promises.erasure import Erasure  # noqa: E402
 from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
 from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
@@ -24,6 +25,7 @@ from recollect.testing.promises.levels import Checkpoints, Levels, Sayings, Time
 from recollect.testing.promises.links import Links  # noqa: E402
 from recollect.testing.promises.runs import Runs  # noqa: E402
 from recollect.testing.promises.scopes import Scopes  # noqa: E402
+from recollect.testing.promises.signs import Signs  # noqa: E402
 from recollect.testing.promises.threads import Threads  # noqa: E402
 from recollect.testing.promises.turns import Turns  # noqa: E402
 from recollect.testing.promises.uses import Contexts, Keys, Uses, Votes  # noqa: E402
@@ -37,6 +39,7 @@ class StoreContract(
     Runs,
     Uses,
     Votes,
+    Signs,
     Keys,
     Contexts,
     Erasure,
@@ -47,6 +50,9 @@ class StoreContract(
     HostileTexts,
     KnownAt,
     AsOf,
+    AfterCommit,
+    Departed,
+    TakenIn,
     Threads,
     Turns,
     Links,

@@ -21,12 +21,14 @@ from recollect.errors import StoreBusy, StoreError
 from recollect.model.erasure import ON_A_SERVER
 from recollect.model.level import Level
 from recollect.model.scope import Scope
+from recollect.model.usage import Use
 from recollect.stores.postgres import operating, sweeping
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.statements import statements
 from recollect.testing.keeping import Clock
 from recollect.wiring import index_scope, re_embed, sweep
-from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, named, until
+from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, until
+from tests.integration.postgres.scene import an_engine as any_engine
 from tests.postgres import Server, admin_url
 from tests.postgres.pooler import a_pooler
 
@@ -79,6 +81,11 @@ class Files:
     def has(self, *words: str | bytes) -> list[bool]:
         files = self.read()
         return [(word.encode() if isinstance(word, str) else word) in files for word in words]
+
+
+def an_engine(url: str, **given: Any) -> recollect.Engine:
+    """An engine of so few dimensions that a trace is short enough to be kept as it is, and its question found."""
+    return any_engine(url, **{"embedder": "hashing-16", **given})
 
 
 @pytest.fixture
@@ -142,7 +149,8 @@ def test_whatever_a_memory_had_is_in_the_files_before_and_nowhere_after(
     secret = engine.remember(ALLERGY, scope=ANA, **NOTED)
     engine.revise(secret.id, f"{ALLERGY} about her tablets", scope=ANA)
     context = engine.recall("is she allergic to tablets, perhaps?", scope=ANA)
-    engine.feedback(context.id or "", scope=ANA, helped=[secret.id], by="the-doctor-of-the-ward")
+    by, answer = "the-doctor-of-the-ward", f"She said: {ALLERGY}"
+    assert engine.feedback(context.id or "", scope=ANA, helped=[secret.id], by=by, answer=answer).quoted == (secret.id,)
     engine.remember(LONG, scope=ANA, derived_from=[secret.id])
     admin.execute("ANALYZE")
     words = (ALLERGY, "about her tablets", *LABELS, "the-doctor-of-the-ward", LONG[:200], secret.id)
@@ -156,7 +164,8 @@ def test_whatever_a_memory_had_is_in_the_files_before_and_nowhere_after(
     assert files.has(NEIGHBOUR, "is she allergic to tablets, perhaps?") == [True, True]
     assert erasure.proven
     assert (erasure.memories, erasure.versions, erasure.vectors) == (2, 3, 3)
-    assert (erasure.uses, erasure.votes, erasure.keys, erasure.contexts) == (1, 1, 1, 1)
+    assert (erasure.uses, erasure.votes, erasure.keys, erasure.contexts) == (2, 1, 1, 1)
+    assert engine.stats().uses[Use.QUOTED] == 0
     assert erasure.out_of_reach == ON_A_SERVER
     assert erasure.pieces == frozenset()
     assert unswept(admin) == 0
@@ -169,8 +178,9 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
     engine.remember(ALLERGY, scope=ANA, **NOTED)
     engine.remember(DIARY, scope=ANA)
     shared = engine.remember("tea is at four for all who work here", scope="acme", shared=True)
-    mine = engine.recall("tea, and what about peanuts and her doctor?", scope=ANA)
-    engine.feedback(mine.id or "", scope=ANA, helped=[shared.id])
+    mine = engine.recall("tea, and what about peanuts and her doctor?", scope=ANA, profile="search")
+    engine.feedback(mine.id or "", scope=ANA, helped=[shared.id], answer="tea is at four for all who work here")
+    assert engine.usage(shared.id, scope="acme").quoted == 1
     words = (ALLERGY, *LABELS, ANA, "what about peanuts and her doctor?", mine.id or "")
     admin.execute("ANALYZE")
     assert files.has(*words) == [True] * len(words)
@@ -181,7 +191,8 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
     assert files.has(*words) == [False] * len(words)
     (kept,) = admin.execute("SELECT count(*) FROM recollect.contents WHERE length(text) > 8000").fetchone() or (1,)
     assert kept == 0
-    assert engine.usage(shared.id, scope="acme").helped == 1
+    usage = engine.usage(shared.id, scope="acme")
+    assert (usage.helped, usage.quoted) == (1, 0)
 
 
 def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_scope(

@@ -14,6 +14,7 @@ from psycopg import errors, sql
 import recollect
 from recollect.errors import NotFound
 from recollect.model.scope import Scope
+from recollect.model.usage import Use
 from recollect.stores.postgres import session
 from recollect.stores.postgres.adapters import register
 from recollect.stores.postgres.reach import Reach
@@ -57,8 +58,12 @@ def live(engine: recollect.Engine, scope: str) -> None:
 
 
 def note(store: PostgresStore, scope: str) -> None:
-    """Whoever sums up what happened notes how far that got."""
-    store.write(lambda writing: writing.set_checkpoint(Scope.parse(scope), "how far", f"as far as {scope}"))
+    """Whoever sums up what happened notes how far that got, and somebody quotes all that was recalled."""
+    whose = Scope.parse(scope)
+    store.write(lambda writing: writing.set_checkpoint(whose, "how far", f"as far as {scope}"))
+    (made,) = store.contexts(whose)
+    packed = [one.id for one in made.packed]
+    store.write(lambda writing: writing.record(whose, packed, Use.QUOTED, made.made_at, made.id))
 
 
 @pytest.fixture(scope="module")
@@ -358,7 +363,7 @@ def test_they_would_show_strangers_to_who_is_not_held(admin: Db, any_given: dict
         *("entries", "entries_known_at", "memories_by_id", "memories_now", "history", "memory_known_at", "own_memory"),
         *("scope_stamps", "sayings", "context", "key", "all_contexts", "votes_on", "saved_memories", "counts"),
         *("saved_contents", "saved_votes", "saved_keys", "saved_contexts", "said_by", "keys_of", "own_places"),
-        *("timeline", "checkpoint"),
+        *("timeline", "checkpoint", "votes_in", "signs_in"),
     }
 
 

@@ -55,6 +55,8 @@ def source(tmp_path: Path) -> Path:
         def use(writing: Writing) -> None:
             writing.record(SCOPE, ids(*names[::3]), Use.SERVED, NOW, "context")
             writing.vote(SCOPE, [a_vote(name) for name in names[::9]])
+            writing.record(SCOPE, ids(*names[:3]), Use.QUOTED, NOW, "context")
+            writing.record(SCOPE, ids(*names[:2]), Use.FOLLOWED, NOW, "context")
             writing.trace(a_trace("context", *names[:3]))
 
         store.write(use)

@@ -56,8 +56,11 @@ def test_what_a_former_schema_kept_is_there_and_plain(old_url: str) -> None:
         assert {version.level for one in found for version in memory.history(one.id, scope=one.scope)} == {None}
         (seat,) = [one for one in found if "seats" in one.text]
         assert [one.text for one in memory.history(seat.id, scope=ANA)] == ["Ana prefers window seats", seat.text]
-        assert memory.usage(seat.id, scope=ANA).helped == 1
-        assert "Ana prefers aisle seats" in memory.recall("which seat does Ana like?", scope=ANA).text
+        context = memory.recall("which seat does Ana like?", scope=ANA)
+        assert seat.text in context.text
+        assert memory.feedback(context.id or "", scope=ANA, answer=seat.text).quoted == (seat.id,)
+        usage = memory.usage(seat.id, scope=ANA)
+        assert (usage.helped, usage.quoted, usage.followed) == (1, 1, 0)
         assert isinstance(
             memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event").verdict, recollect.Reinforced
         )

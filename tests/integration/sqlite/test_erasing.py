@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,7 @@ import recollect
 from recollect.evidence import analysis
 from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
 from recollect.model.scope import Scope
+from recollect.model.usage import Use
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.wiring import verify
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, Ticking, an_engine, content
@@ -40,13 +42,15 @@ def test_the_words_of_an_erased_memory_are_in_no_file_and_its_neighbours_are(pat
         engine.revise(first.id, f"{ALLERGY} about it", scope=SCOPE)
         engine.remember(NEIGHBOUR, scope=SCOPE)
         context = engine.recall("peanuts", scope=SCOPE)
-        engine.feedback(context.id or "", scope=SCOPE, helped=[first.id])
+        engine.feedback(context.id or "", scope=SCOPE, helped=[first.id], answer=f"She said: {ALLERGY}")
+        assert engine.usage(first.id, scope=SCOPE).quoted == 1
         assert ALLERGY.encode() in content(path.parent)
 
         erasure = engine.erase(scope=SCOPE, id=first.id)
 
         assert proved(erasure)
         assert (erasure.ids, erasure.versions, erasure.contexts) == ((first.id,), 2, 1)
+        assert (erasure.uses, engine.stats().uses[Use.QUOTED]) == (2, 0)
         files = content(path.parent)
         for gone in (ALLERGY, "Her allergies", "seven of the clinic", "peanuts, and", first.id):
             assert gone.encode() not in files
@@ -285,9 +289,9 @@ def test_what_an_erased_scope_thought_of_the_memories_of_others_stays_and_its_na
         voices = [(name, None), (name, "ana@secret.example.com"), (other, None), (name, None)]
         contexts = [engine.recall("tea", scope=scope) for scope, _ in voices]
         for context, (scope, by) in zip(contexts, voices, strict=True):
-            engine.feedback(context.id or "", scope=scope, helped=[shared.id], by=by)
+            engine.feedback(context.id or "", scope=scope, helped=[shared.id], by=by, answer="tea is at four today")
         usage = engine.usage(shared.id, scope="acme")
-        assert usage.helped == len(voices)
+        assert (usage.helped, usage.quoted) == (len(voices), len(voices))
         ranking = engine.search("tea", scope=other)
 
         erasure = engine.erase(scope=name, everything=True)
@@ -299,7 +303,7 @@ def test_what_an_erased_scope_thought_of_the_memories_of_others_stays_and_its_na
             assert gone.encode() not in files
         for stays in (other, contexts[2].id or ""):
             assert stays.encode() in files
-        assert engine.usage(shared.id, scope="acme") == usage
+        assert engine.usage(shared.id, scope="acme") == replace(usage, quoted=1), "signs go with their contexts"
         again = engine.search("tea", scope=other, as_of=ranking.at)
         assert [float(one.score) for one in again] == [float(one.score) for one in ranking]
         votes = next(json.loads(line)["votes"] for line in engine.export(scope="acme") if "memory" in line)

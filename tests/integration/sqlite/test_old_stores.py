@@ -49,7 +49,11 @@ def test_a_store_of_each_former_schema_opens_and_is_whole(script: Path, tmp_path
         ]
         context = memory.recall("which seat does Ana like?", scope=ANA)
         assert "Ana prefers aisle seats" in context.text
-        assert memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA).helped == 1
+        usage = memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA)
+        assert (usage.helped, usage.quoted, usage.followed) == (1, 0, 0)
+        noted = memory.feedback(context.id or "", scope=ANA, answer="Ana prefers aisle seats, I think")
+        assert noted.quoted == (texts["Ana prefers aisle seats"].id,)
+        assert memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA).quoted == 1
     assert verify(path).problems == ()
 
 
@@ -105,7 +109,7 @@ def test_the_jobs_of_a_former_store_begin_with_what_falls_due_next(script: Path,
     assert verify(path).problems == ()
 
 
-READ_BY = {6: {"terms": "1", "likeness": "2", "names": "1"}}
+READ_BY = {7: {"terms": "1", "likeness": "2", "names": "1"}}
 """Of the last schema, by which rules what it keeps beside a text was read from it."""
 
 

@@ -63,6 +63,22 @@ def test_what_happened_is_found_by_its_moment_and_by_what_changed(statement: str
     assert [step for step in plan if step.startswith("SCAN") and "json_each" not in step] == []
 
 
+@pytest.mark.parametrize(
+    ("statement", "by"),
+    [
+        ("votes_in", "votes_by_context (context=?)"),
+        ("signs_in", "one_sign_of_a_context (context=?)"),
+        ("sign", "one_sign_of_a_context (context=? AND memory=? AND use=?)"),
+        ("context_ids", "contexts_by_scope (scope=?)"),
+    ],
+)
+def test_what_was_said_and_noted_of_contexts_is_found_by_these(statement: str, by: str, db: apsw.Connection) -> None:
+    given = {"path": "acme/ana", "ancestors": '["acme"]', "contexts": '["a", "b"]'}
+    plan = plan_of(db, SQL[statement], {**given, "context": "a", "memory": 1, "use": "quoted"})
+    assert [step for step in plan if step.endswith(by)] != []
+    assert [step for step in plan if step.startswith("SCAN") and "asked" not in step and "json_each" not in step] == []
+
+
 ASKED: dict[str, Callable[[apsw.Connection, Scope], object]] = {
     "its figures": lambda db, scope: count(SqliteSession(db), scope, below=False, schema=0, size=0),
     "the figures of all below it": lambda db, scope: count(SqliteSession(db), scope, below=True, schema=0, size=0),

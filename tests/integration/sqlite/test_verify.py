@@ -32,7 +32,8 @@ def a_store(path: Path) -> None:
         engine.remember(third.text, scope=SCOPE)
         for by in ("ana", "ben"):
             context = engine.recall("thing 0", scope=SCOPE)
-            engine.feedback(context.id or "", scope=SCOPE, helped=[first.id], by=by)
+            answer = "what thing 0 is: thing 0 is something else"
+            engine.feedback(context.id or "", scope=SCOPE, helped=[first.id], by=by, answer=answer)
         engine.remember("for all of us", scope="acme", shared=True)
 
 
@@ -75,7 +76,7 @@ def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> Non
         path=str(backup),
         bytes=len(before),
         sealed=True,
-        schema=6,
+        schema=7,
         encoder=Encoder("hashing-256", 256),
         memories=61,
         versions=64,
@@ -450,6 +451,18 @@ WRONG: dict[str, tuple[str, str]] = {
     "a counter": ("UPDATE usage SET served = served + 1 WHERE served > 0", "the counters of memory"),
     "a lost use": ("DELETE FROM uses WHERE number = 1", "the counters of memory"),
     "a vote that is not counted": ("UPDATE usage SET helped = 1 WHERE helped = 2", "the counters of memory"),
+    "a sign that is not counted": ("UPDATE usage SET quoted = 1 WHERE quoted = 2", "the counters of memory"),
+    "a lost sign": ("DELETE FROM uses WHERE use = 'quoted' AND number % 2", "the counters of memory"),
+    "a success that never was": ("UPDATE usage SET followed = 1 WHERE helped = 2", "the counters of memory"),
+    "a sign that is there twice": (
+        """
+        DROP INDEX one_sign_of_a_context;
+        INSERT INTO uses (memory, use, at, context, changed)
+        SELECT memory, use, at, context, changed FROM uses WHERE use = 'quoted';
+        UPDATE usage SET quoted = 2 * quoted;
+        """,
+        "one_sign_of_a_context",
+    ),
     "lost counters": ("DELETE FROM usage WHERE helped = 2", "the counters of memory"),
     "counters of another scope": ("UPDATE usage SET scope = 99", "kept for another scope"),
     "a scope that knows nothing": ("UPDATE scopes SET changed = 0 WHERE path = 'acme/ana'", "acme/ana does not know"),

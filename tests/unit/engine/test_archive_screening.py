@@ -15,6 +15,7 @@ from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote
 from recollect.model.verdict import Created
 from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.keeping import a_making, a_trace
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]
 VECTOR = b"\0\0\x80?" + b"\0" * 28
@@ -118,3 +119,15 @@ def test_the_moments_and_the_remark_of_a_memory_are_kept() -> None:
     found = read(saved(f"Ana says {TOKEN}", remark=f"by {TOKEN}", valid_until=NOW + timedelta(days=1)), REDACTING)
     assert found.present.remark == "by [REDACTED: github token]"
     assert (found.present.valid_until, found.present.recorded_at) == (NOW + timedelta(days=1), NOW)
+
+
+def test_what_was_made_of_a_secret_goes_with_it() -> None:
+    asked = a_trace("asked", question=(f"what is {TOKEN}?",), making=a_making())
+    told, other = a_trace("told", "m1", making=a_making()), a_trace("other", "m2", making=a_making())
+    _, *found = archive.screened([saved(f"Ana says {TOKEN}"), asked, told, other], REDACTING)
+    cleaned = ("what is [REDACTED: github token]?",)
+    assert found == [
+        replace(asked, question=cleaned, making=a_making(directions=None)),
+        replace(told, making=a_making(text=None)),
+        other,
+    ]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.evaluation import trial
-from recollect.evaluation.features import Features, Numbers, Rivals, gather
+from recollect.evaluation.features import Features, Rivals, gather
 from recollect.evaluation.judgements import Judgements, read_judgements
 from recollect.evaluation.loaded import Loaded
+from recollect.evaluation.material import Numbers
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
@@ -76,7 +77,7 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
         numbers = Numbers.of(profile)
         ranked = [found.ranked(place, numbers) for place in range(len(answers))]
         assert ranked == [answer.found for answer in answers]
-        recalls, ndcgs = found.measured(numbers)
+        recalls, ndcgs = found.measured(numbers).values()
         measured = [answer.scores([K]) for answer in answers]
         assert recalls.tolist() == [one[f"recall@{K}"] for one in measured]
         assert ndcgs == pytest.approx([one[f"ndcg@{K}"] for one in measured])
@@ -100,7 +101,7 @@ def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) 
     with loaded(write_folder(tmp_path, memories, queries, qrels)) as (engine, judgements, there):
         found = gather(engine, judgements, there, profile, k=k, tell=untold)
         answers = trial.ask(engine, judgements, there, profile, tell=untold)
-    recalls, ndcgs = found.measured(Numbers.of(profile))
+    recalls, ndcgs = found.measured(Numbers.of(profile)).values()
     measured = [answer.scores([k]) for answer in answers]
     assert [answer.twins for answer in answers][:2] == [{"n0": "m0", "o0": "m0"}, {"n0": "m0"}]
     assert recalls.tolist() == [one[f"recall@{k}"] for one in measured]
@@ -130,8 +131,8 @@ def test_who_is_below_the_minimum_by_some_numbers_is_there_for_others(tmp_path: 
     strict, lax = Numbers((0.01, 0.99), ()), Numbers((0.99, 0.01), ())
     assert "ana-seats" not in found.ranked(0, strict)
     assert found.ranked(0, lax)[0] == "ana-seats"
-    assert found.measured(strict)[0][0] == 0.0
-    assert found.measured(lax)[0][0] == 1.0
+    assert found.measured(strict)[f"recall@{K}"][0] == 0.0
+    assert found.measured(lax)[f"recall@{K}"][0] == 1.0
 
 
 def test_numbers_are_taken_from_a_profile_and_put_back() -> None:
@@ -159,7 +160,7 @@ def test_a_folder_whose_queries_find_nothing_is_measured_too(tmp_path: Path) -> 
     folder = write_folder(tmp_path, [a_memory("m")], [a_query("q", "zzz", scope="acme/nobody")])
     found = gathered(folder, built_in("five-signal"))
     numbers = Numbers.of(built_in("five-signal"))
-    assert [one.tolist() for one in found.measured(numbers)] == [[0.0], [0.0]]
+    assert [one.tolist() for one in found.measured(numbers).values()] == [[0.0], [0.0]]
     assert not any(found.varied())
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from recollect import wiring
 from recollect.evaluation import stored
-from recollect.evaluation.features import Numbers, gather
+from recollect.evaluation.features import gather
 from recollect.evaluation.figures import Answer
 from recollect.evaluation.judgements import read_judgements
+from recollect.evaluation.material import Numbers
 from recollect.ranking.profiles import built_in
 
 from .folder import a_memory, a_query, write_folder
@@ -143,7 +144,7 @@ def test_every_judged_memory_is_found_or_counted_for_one_reason_and_tuning_agree
         reasons = [*found(answer), *later, *answer.replaced, *there.loaded.outside(answer.query)]
         assert sorted(reasons) == sorted(texts)
     assert judged.absent == 0
-    recalls, ndcgs = features.measured(Numbers.of(EVERYTHING))
+    recalls, ndcgs = features.measured(Numbers.of(EVERYTHING)).values()
     measured = [answer.scores([2]) for answer in answers]
     assert recalls.tolist() == [one["recall@2"] for one in measured]
     assert ndcgs == pytest.approx([one["ndcg@2"] for one in measured])

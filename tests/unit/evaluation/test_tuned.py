@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import InvalidInput, ProfileError
+from recollect.evaluation.features import Features
 from recollect.evaluation.intervals import compare
+from recollect.evaluation.material import mean
 from recollect.evaluation.tuned import (
+    Judged,
     Number,
     Tuned,
     document,
@@ -21,13 +24,13 @@ from recollect.evaluation.tuned import (
     tuned,
 )
 from recollect.evaluation.tuned_lines import report
-from recollect.evaluation.tuning import mean, tune
+from recollect.evaluation.tuning import tune
 from recollect.ranking.measured import fingerprint, refuse_unmeasured
 from recollect.ranking.parse import parse
 from recollect.ranking.written import written
 
 from .fresh import PEOPLE, SUBJECTS, fresh_folder, wrong
-from .test_features import gathered, untold
+from .test_features import K, gathered, untold
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -41,7 +44,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
         gathered(fresh_folder(place / "few", ("eve", "fay")), wrong()),
     ]
     tuning = tune(folders, wrong(), folds=3, tell=untold)
-    return tuned(tuning, folders, name="better", embedder="hashing-256", made_at=MADE_AT, versions={"recollect": "1"})
+    return tuned(
+        tuning,
+        folders,
+        name="better",
+        origin=Judged(K),
+        embedder="hashing-256",
+        made_at=MADE_AT,
+        versions={"recollect": "1"},
+    )
 
 
 def test_the_profile_is_the_next_version_with_a_report(made: Tuned) -> None:
@@ -68,7 +79,7 @@ def test_the_report_says_what_it_was_made_with(made: Tuned) -> None:
         ["notes", 20 * 4, 8 * 4, 8 * 4, 4],
         ["few", 20 * 2, 8 * 2, 8 * 2, 2],
     ]
-    assert [one["digest"] for one in told["folders"]] == [one.judgements.digest for one in made.folders]
+    assert [one["digest"] for one in told["folders"]] == [one.source.digest for one in made.folders]
     assert (told["made_at"], told["embedder"], told["k"]) == ("2026-03-01T12:00:00+00:00", "hashing-256", 3)
     assert [fold["scopes"] for fold in told["folds"]] == [2, 2, 2]
     assert sum(fold["queries"] for fold in told["folds"]) == 48
@@ -85,10 +96,12 @@ def test_figures_are_of_all_folders_alike_and_then_of_each(made: Tuned) -> None:
         (folder, measure) for folder in (None, "notes", "few") for measure in ("worth", "recall@3", "ndcg@3")
     ]
     whole, tuning = made.rows[1], made.tuning
-    assert whole.before.mean == mean(tuning.before.recall)
-    assert whole.gained.mean == pytest.approx(mean(tuning.held_out.recall) - mean(tuning.before.recall))
+    assert whole.before.mean == mean(tuning.before.measures["recall@3"])
+    assert whole.gained.mean == pytest.approx(
+        mean(tuning.held_out.measures["recall@3"]) - mean(tuning.before.measures["recall@3"])
+    )
     few = made.rows[7]
-    assert few.gained == compare(tuning.before.recall[1].tolist(), tuning.held_out.recall[1].tolist())
+    assert few.gained == compare(*(one.measures["recall@3"][1].tolist() for one in (tuning.before, tuning.held_out)))
     assert whole.gained.wins == made.rows[4].gained.wins + few.gained.wins
 
 
@@ -147,8 +160,34 @@ def test_nothing_found_is_said_plainly(made: Tuned) -> None:
     tuning = tune(made.folders, good, folds=3, tell=untold)
     nothing = replace(made, tuning=tuning)
     assert list(report(nothing))[-1] == "tuning found nothing: no change of a number gains anything worth having"
-    worse = replace(made.tuning, held_out=made.tuning.before)
-    assert "nothing that carries over" in list(report(replace(made, tuning=worse)))[-1]
+    worth = made.tuning.before.worth[0].tolist()
+    worse = replace(made.tuning, gained=compare(worth, [one - 0.1 for one in worth]))
+    told = "tuning found nothing that carries over: what was held out gained -0.1000"
+    assert list(report(replace(made, tuning=worse)))[-1] == told
+
+
+def test_a_gain_that_may_be_chance_does_not_carry_over(made: Tuned) -> None:
+    """One query of eight gains, and none loses: that may well be all."""
+    tuning = replace(made.tuning, gained=compare([0.0] * 8, [0.4, *[0.0] * 7]))
+    assert tuning.gained.mean == pytest.approx(0.05)
+    assert tuning.gained.interval.low == 0.0
+    assert not tuning.carries_over
+    lines = list(report(replace(made, tuning=tuning)))
+    assert (
+        lines[-1]
+        == "tuning found nothing that carries over: what was held out gained +0.0500; chance alone may do as much"
+    )
+    with pytest.raises(ProfileError, match="carries_over is false"):
+        refuse_unmeasured(made.profile, json.dumps(document(replace(made, tuning=tuning))))
+
+
+def test_a_report_that_says_that_it_carries_over_must_have_a_gain_that_is_no_chance(made: Tuned) -> None:
+    told = document(made)
+    whole = told["figures"][0]
+    for interval in ([0.0, 1.2], [-0.1, 1.2], [True, 1.2], [None, 1.2], [0.1], "0.1"):
+        doubtful = {**whole, "gained": {**whole["gained"], "interval": interval}}
+        with pytest.raises(ProfileError, match="a gain of 1 that does not differ from none by more than chance"):
+            refuse_unmeasured(made.profile, json.dumps({**told, "figures": [doubtful, *told["figures"][1:]]}))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +211,8 @@ def test_a_name_that_no_profile_can_have_is_refused() -> None:
 
 
 def test_folders_of_the_same_name_are_refused(made: Tuned) -> None:
-    judgements = [one.judgements for one in made.folders]
+    judgements = [one.judgements for one in made.folders if isinstance(one, Features)]
+    assert len(judgements) == 2
     refuse_twice(judgements)
     with pytest.raises(InvalidInput, match="two folders are called 'notes'; name each once"):
         refuse_twice([*judgements, judgements[0]])

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.features import Features, Numbers
+from recollect.evaluation.features import Features
+from recollect.evaluation.intervals import compare
+from recollect.evaluation.material import Numbers, Values, alike, mean
 from recollect.evaluation.tuning import (
     DUST,
     LEAST_GAIN,
@@ -21,12 +23,10 @@ from recollect.evaluation.tuning import (
     Free,
     Search,
     Tuning,
-    Values,
     changeable,
     deal,
     fit,
     is_settled,
-    mean,
     rounded,
     tune,
 )
@@ -49,15 +49,25 @@ def tuned(features: Features) -> Tuning:
 def test_a_wrong_profile_becomes_a_better_one_also_where_it_was_not_fitted(tuned: Tuning) -> None:
     assert tuned.changed
     assert tuned.carries_over
-    assert mean(tuned.before.recall) < 0.5 < mean(tuned.held_out.recall) <= mean(tuned.after.recall) == 1.0
-    assert tuned.gain == mean(tuned.held_out.worth) - mean(tuned.before.worth)
+    before, held_out, after = (mean(one.measures["recall@3"]) for one in (tuned.before, tuned.held_out, tuned.after))
+    assert before < 0.5 < held_out <= after == 1.0
+    assert tuned.gained.mean == pytest.approx(mean(tuned.held_out.worth) - mean(tuned.before.worth))
+    assert tuned.gained.interval.low > 0.0
 
 
 def test_the_rounding_of_sums_is_no_gain(tuned: Tuning) -> None:
-    raised = tuple(one + DUST / 2 for one in tuned.before.recall)
-    dust = replace(tuned, held_out=Values(raised, tuned.before.ndcg))
-    assert dust.gain > 0.0
+    worth = alike(tuned.before.worth)
+    dust = replace(tuned, gained=compare(worth.tolist(), (worth + DUST / 2).tolist()))
+    assert dust.gained.interval.low > 0.0
     assert not dust.carries_over
+
+
+def test_what_is_tuned_for_is_the_mean_of_all_measures() -> None:
+    one, other = np.array([0.0, 0.5]), np.array([1.0])
+    values = Values({"recall@3": (one, other), "ndcg@3": (one + 0.5, other - 1.0)})
+    assert [each.tolist() for each in values.worth] == [[0.25, 0.75], [0.5]]
+    assert alike(values.worth).tolist() == [0.25 * 3 / 4, 0.75 * 3 / 4, 0.5 * 3 / 2]
+    assert float(alike(values.worth).mean()) == pytest.approx(mean(values.worth))
 
 
 def test_what_was_found_is_a_profile(tuned: Tuning) -> None:
@@ -80,21 +90,21 @@ def test_what_no_folder_tells_anything_of_is_left_alone(tuned: Tuning) -> None:
 
 
 def test_every_query_is_judged_by_numbers_that_were_fitted_without_its_scope(features: Features, tuned: Tuning) -> None:
-    search = Search([features])
+    search = Search([features], Numbers.of(wrong()))
     for fold in tuned.folds:
         values = search.values(fold.numbers)
         for place, query in enumerate(features.judgements.queries):
-            if (0, query.scope) in fold.scopes:
-                assert tuned.held_out.recall[0][place] == values.recall[0][place]
-                assert tuned.held_out.ndcg[0][place] == values.ndcg[0][place]
+            if (0, query.scope) in fold.held:
+                for measure, measured in values.measures.items():
+                    assert tuned.held_out.measures[measure][0][place] == measured[0][place]
     assert sum(fold.queries for fold in tuned.folds) == len(features.judgements.queries)
 
 
 def test_a_fold_is_fitted_as_if_its_scopes_were_not_there(tmp_path: Path, tuned: Tuning) -> None:
     held = tuned.folds[0]
-    others = tuple(who for who in PEOPLE if (0, Scope.parse(f"acme/{who}")) not in held.scopes)
+    others = tuple(who for who in PEOPLE if (0, Scope.parse(f"acme/{who}")) not in held.held)
     alone = gathered(fresh_folder(tmp_path, others), wrong())
-    search = Search([alone])
+    search = Search([alone], Numbers.of(wrong()))
     found = fit(lambda at: search.worth(at, search.everyone), Numbers.of(wrong()), changeable([alone], wrong()))
     assert found == held.numbers
 
@@ -103,7 +113,25 @@ def test_a_profile_that_is_good_already_stays_as_it_is(features: Features, tuned
     again = tune([features], tuned.numbers.put_into(wrong()), folds=4, tell=untold)
     assert not again.changed
     assert not again.carries_over
-    assert again.gain == 0.0
+    assert again.gained.mean == 0.0
+
+
+def test_restraint_keeps_numbers_where_they_are_unless_others_are_better_by_more(
+    features: Features, tuned: Tuning
+) -> None:
+    start = Numbers.of(wrong())
+    search = Search([features], start, restraint=0.5)
+    everyone, far = search.everyone, tuned.numbers
+    assert search.restrained(start, everyone) == search.worth(start, everyone)
+    assert search.restrained(far, everyone) == search.worth(far, everyone) - 0.5 * far.apart(start)
+    held_back = tune([features], wrong(), folds=4, tell=untold, restraint=0.5)
+    assert 0.0 < held_back.numbers.apart(start) < far.apart(start)
+    assert not tune([features], wrong(), folds=4, tell=untold, restraint=50.0).changed
+
+
+def test_numbers_that_have_nothing_in_common_are_one_apart() -> None:
+    assert Numbers((1.0, 0.0), ()).apart(Numbers((0.0, 1.0), ())) == 1.0
+    assert Numbers((0.5, 0.5), (0.5, 1.0)).apart(Numbers((0.25, 0.75), (0.75, 0.5))) == 0.25 + 0.75
 
 
 def test_how_far_it_is_is_told_to_the_end(features: Features) -> None:
@@ -139,7 +167,7 @@ def test_every_fold_has_something_of_every_folder_if_that_can_be() -> None:
     folders = [[scope for scopes in asked for scope in scopes], [Scope.parse(f"other/{number}") for number in range(6)]]
     dealt = deal(folders, 3)
     assert [{place for place, _ in fold} for fold in dealt] == [{0, 1}] * 3
-    sizes = [sum(folders[0].count(scope) for place, scope in fold if place == 0) for fold in dealt]
+    sizes = [sum(1 for scope in folders[0] if (0, scope) in fold) for fold in dealt]
     assert max(sizes) - min(sizes) <= 1
 
 

@@ -12,14 +12,14 @@ from recollect.errors import FieldError
 from recollect.lifecycle.ageing import Ageing, Keeping, ageing, unfound
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy, retention_of
 from recollect.model.index import Index
-from recollect.model.level import NODES, Level
-from recollect.model.memory import Memory
+from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.memory import Memory, Status
 from recollect.model.plan import AGEING_LEVELS, Job, Wish
 from recollect.testing.keeping import a_note
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
-EVENT, SEGMENT, GRIP, DAY_, WEEK, MONTH, YEAR = Level
+EVENT, SEGMENT, GRIP, DAY_, WEEK, MONTH, YEAR = HAPPENED
 USUAL = retention_of(VectorPolicy())
 
 
@@ -141,6 +141,46 @@ def test_what_has_left_comes_back_only_where_an_index_is_rebuilt() -> None:
     assert all(one.returns and not one.leaves for one in found.changed if one.memory.level is not DAY_)
 
 
+def test_what_is_told_in_part_by_now_is_found_in_part() -> None:
+    week = [
+        a_record("d1", DAY_, 2000, "s"),
+        a_record("d2", DAY_, 1999, "s"),
+        a_record("week", WEEK, 1999, "d1", "d2", left=(Index.VECTOR,)),
+        a_record("m1", MONTH, 2000, "d1", stands_for=(WEEK,)),
+        a_record("m2", MONTH, 1990, "d2", stands_for=(WEEK,)),
+    ]
+    assert unfound(week) == []
+    half = week[:-1]
+    assert [one.id for one in unfound(half, before=week)] == ["week"]
+    assert unfound(half, before=half) == []
+    then = ageing(half, [Keeping(Index.VECTOR, {})], NOW)
+    assert stand_ins(then) == {}
+    none = [*half[:-1], half[-1].changed(stands_for=())]
+    assert [one.id for one in unfound(none, before=half)] == ["week"]
+
+
+@pytest.mark.parametrize("changed", [{"status": Status.FORGOTTEN}, {"left": (Index.VECTOR,)}, {"derived_from": ()}])
+def test_what_has_left_is_found_by_what_stands_in_for_it_and_tells_it_and_is_there(changed: dict[str, Any]) -> None:
+    there = {str(one.id): one for one in a_day(40)}
+    there["segment"] = there["segment"].changed(left=(Index.VECTOR,))
+    there["day"] = there["day"].changed(stands_for=(SEGMENT,))
+    assert unfound(there.values()) == []
+    then = {**there, "day": there["day"].changed(**changed)}
+    assert next(one.id for one in unfound(then.values(), before=there.values())) == "segment"
+    alone = [there["segment"], there["day"].changed(derived_from=("other",))]
+    assert [one.id for one in unfound(alone)] == ["segment"]
+    away = {**there, "segment": there["segment"].changed(status=Status.ARCHIVED)}
+    gone = [one.id for one in unfound(then.values(), before=away.values())]
+    assert "segment" not in gone  # it was not there to be found
+
+
+def test_a_record_does_not_stand_in_for_its_own_level_nor_one_that_is_finer() -> None:
+    day = a_record("d1", DAY_, 40, "s", left=(Index.TEXT,))
+    grip = a_record("grip", GRIP, 40, left=(Index.TEXT,))
+    assert [one.id for one in unfound([day, a_record("d2", DAY_, 40, "d1", stands_for=(DAY_,))])] == ["d1"]
+    assert [one.id for one in unfound([grip, a_record("d2", DAY_, 40, stands_for=(GRIP,))])] == ["grip"]
+
+
 def test_what_was_pinned_or_lost_what_tells_it_comes_back() -> None:
     pinned = [one.changed(left=(Index.VECTOR,)) for one in a_day(40, pinned=True)[1:3]] + a_day(40)[3:]
     assert left(ageing(pinned, keeping(returning=True), NOW)) == {"segment": (), "grip": ()}
@@ -171,7 +211,9 @@ def scopes(draw: st.DrawFn) -> list[Memory]:
 
     def marked(one: Memory) -> Memory:
         outside = draw(st.sampled_from([(), (), (Index.TEXT,), (Index.VECTOR,), tuple(Index)]))
-        return one.changed(pinned=draw(st.integers(0, 5)) == 0, left=outside if one.level in AGEING_LEVELS else ())
+        levels = draw(st.lists(st.sampled_from(AGEING_LEVELS), max_size=3)) if one.level in NODES else ()
+        left = outside if one.level in AGEING_LEVELS else ()
+        return one.changed(pinned=draw(st.integers(0, 5)) == 0, left=left, stands_for=tuple(levels))
 
     return [marked(one) for one in kept]
 
@@ -202,6 +244,7 @@ def test_nothing_pinned_young_or_untold_leaves_and_doing_it_again_changes_nothin
     for record in then.values():
         assert not record.stands_for or record.level in NODES
     assert ageing(list(then.values()), rules, NOW).changed == ()
+    assert unfound(then.values(), before=records) == []
     assert returning is False or unfound(then.values()) == []
     assert ageing(list(reversed(records)), rules, NOW) == found
 

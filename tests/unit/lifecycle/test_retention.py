@@ -1,13 +1,26 @@
 """What an episode is worth keeping, and why one of the two forms never lets one go."""
 
 import math
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.lifecycle.retention import TARGET, THRESHOLD, normalised_value, retained, value
+from recollect.lifecycle.retention import (
+    TARGET,
+    THRESHOLD,
+    EpisodicPolicy,
+    had_their_day,
+    normalised_value,
+    retained,
+    value,
+)
+from recollect.model.episode import Episode, Outcome
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
 
 SHARES = st.floats(0, 1)
 
@@ -63,3 +76,86 @@ def test_what_is_not_within_0_to_1_is_refused_by_name(number: float) -> None:
         retained(number)
     with pytest.raises(InvalidInput, match="'threshold'"):
         retained(0.5, number)
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def an_episode(number: int, score: float | None, policy: EpisodicPolicy, *, pinned: bool = False) -> Episode:
+    outcome = None if score is None else Outcome(score=score, lessons=(), failure_modes=(), at=NOON)
+    return Episode(
+        id=MemoryId(f"e{number:03}"),
+        scope=Scope.parse("acme"),
+        task="sweep the yard",
+        started_at=NOON + timedelta(minutes=number % 7),
+        outcome=outcome,
+        value=None if score is None else policy.value_of(score),
+        pinned=pinned,
+    )
+
+
+def gone(episodes: list[Episode], policy: EpisodicPolicy) -> dict[str, str]:
+    return {one.id: reason for one, reason in had_their_day(episodes, policy)}
+
+
+def test_each_form_of_a_value_is_the_one_that_is_set() -> None:
+    assert EpisodicPolicy().value_of(0.0) == value(0.0)
+    assert EpisodicPolicy(value="normalised").value_of(0.0) == 0.0
+    assert EpisodicPolicy(midpoint_target=0.5).value_of(0.5) == 1.0
+
+
+def test_what_teaches_too_little_goes_only_where_the_form_can_tell() -> None:
+    scores = (None, 0.0, 0.1, 0.2, 1.0)
+    plain, whole = EpisodicPolicy(), EpisodicPolicy(value="normalised")
+    assert gone([an_episode(number, one, plain) for number, one in enumerate(scores)], plain) == {}
+    found = gone([an_episode(number, one, whole) for number, one in enumerate(scores)], whole)
+    assert found == {"e001": "its value 0.000 is below 0.18", "e002": "its value 0.154 is below 0.18"}
+
+
+def test_of_too_many_those_go_that_teach_least_and_of_these_the_oldest() -> None:
+    policy = EpisodicPolicy(max_episodes=2)
+    scores = (0.65, 0.0, None, 0.0, 0.9)
+    found = gone([an_episode(number, one, policy) for number, one in enumerate(scores)], policy)
+    assert list(found) == ["e001", "e003"]
+    assert found["e001"] == "at most 2 are kept, and its value 0.350 is among the least"
+
+
+EPISODES = st.lists(st.tuples(st.none() | SHARES, st.booleans()), max_size=12)
+
+
+@given(EPISODES, st.integers(1, 6), st.sampled_from(["plain", "normalised"]), SHARES)
+def test_none_goes_that_is_under_way_or_pinned_and_no_more_than_need_to(
+    given: list[tuple[float | None, bool]], most: int, form: Literal["plain", "normalised"], threshold: float
+) -> None:
+    policy = EpisodicPolicy(max_episodes=most, value=form, value_threshold=threshold)
+    episodes = [an_episode(number, score, policy, pinned=pinned) for number, (score, pinned) in enumerate(given)]
+    found = gone(episodes, policy)
+    left = [one for one in episodes if one.id not in found]
+    assert all(one.finished and not one.pinned for one in episodes if one.id in found)
+    free = [one for one in left if one.finished and not one.pinned]
+    assert all(retained(one.value or 0.0, threshold) for one in free)
+    finished = [one for one in left if one.finished]
+    assert len(finished) <= most or not free
+    enough = [one for one in episodes if one.id in found and retained(one.value or 0.0, threshold)]
+    assert not enough or len(finished) >= min(most, len(finished) + len(enough))
+    assert all((one.value or 0.0) <= (other.value or 0.0) for one in enough for other in free)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "problem"),
+    [
+        ("enabled", 1, "enabled"),
+        ("value_threshold", 1.1, "is not within"),
+        ("midpoint_target", math.nan, "midpoint_target"),
+        ("success", -0.1, "is not within"),
+        ("max_episodes", 0, "is not within 1..1000000"),
+        ("max_episodes", 10**7, "is not within"),
+        ("max_episodes", 2.5, "max_episodes"),
+        ("value", "normal", "did you mean 'normalised'"),
+        ("prune_schedule", "often", "prune_schedule"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_its_name(name: str, bad: object, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem) as caught:
+        EpisodicPolicy(**{name: bad})  # type: ignore[arg-type]
+    assert getattr(caught.value, "field", None) == name

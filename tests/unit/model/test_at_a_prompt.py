@@ -4,16 +4,28 @@ from dataclasses import replace
 
 import pytest
 
+from recollect.model.difference import Difference, What
+from recollect.model.episode import Action, Episode, Outcome
 from recollect.model.erasure import Erasure, Search
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.usage import Usage, Use
+from recollect.model.usage import Noted, Usage, Use
 from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.ranking.episodes import FailureMode, Similar
+from recollect.ranking.explanation import Explanation, Part
 from recollect.testing import a_candidate, a_memory
+from recollect.testing.builders import NOW
 
 ANA = Scope.parse("acme/ana")
 SEAT = a_memory("seat", text="Ana prefers window seats", kind=Kind.PREFERENCE)
+FLIGHTS = Episode(
+    id=MemoryId("trip"),
+    scope=ANA,
+    task="Book the flights to Lisbon",
+    started_at=NOW,
+    outcome=Outcome(score=0.8, lessons=("Book early", "Pack light"), failure_modes=("The site logs out",), at=NOW),
+)
 STEERING = "\x1b[2J\u202e\nseats " * 50
 
 
@@ -71,6 +83,53 @@ def test_an_erasure_says_how_much_is_gone_and_whether_that_is_proven() -> None:
 def test_usage_says_how_often_and_what_came_of_it() -> None:
     usage = Usage(served=1, helped=2, misled=0, echoed=3)
     assert repr(usage) == "<Usage: served 1 time, 2 helped, 0 misled, said again 3 times>"
+    signs = Usage(served=1, quoted=1)
+    assert repr(signs) == "<Usage: served 1 time, 0 helped, 0 misled, 1 quoted, 0 followed, said again 0 times>"
+
+
+def test_an_episode_says_how_it_went_and_how_much_was_done_if_that_is_known() -> None:
+    assert repr(FLIGHTS) == "<Episode trip of acme/ana, outcome 0.8: Book the flights to Lisbon>"
+    action = Action(id=MemoryId("a"), type="search", at=NOW, input="Lisbon")
+    assert repr(replace(FLIGHTS, outcome=None, actions=(action,))) == (
+        "<Episode trip of acme/ana, under way, 1 action: Book the flights to Lisbon>"
+    )
+
+
+def test_an_outcome_says_what_was_learned_first() -> None:
+    assert repr(FLIGHTS.outcome) == "<Outcome 0.8; lesson: Book early and 1 more; failure: The site logs out>"
+    bare = Outcome(score=0.0, lessons=(), failure_modes=(), at=NOW)
+    assert repr(bare) == "<Outcome 0>"
+
+
+def test_what_similar_tasks_taught_is_said_behind_the_score() -> None:
+    explanation = Explanation((Part("similarity", 0.75, 1.0),))
+    found = Similar(episode=FLIGHTS, explanation=explanation)
+    assert repr(found) == (
+        "<Similar 0.750 Book the flights to Lisbon; lesson: Book early and 1 more; failure: The site logs out>"
+    )
+    wrong = FailureMode(text="The site logs out", episodes=(MemoryId("a"), MemoryId("b")), explanation=explanation)
+    assert repr(wrong) == "<FailureMode 0.750 in 2 episodes: The site logs out>"
+
+
+def test_what_came_of_feedback_says_how_much_was_noted_and_why_nothing_was() -> None:
+    assert repr(Noted(2, (MemoryId("seat"),))) == "<Noted 2 votes, 1 quoted>"
+    assert repr(Noted(0, remark="it is the context pasted back")) == (
+        "<Noted 0 votes, 0 quoted: it is the context pasted back>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "shown"),
+    [
+        (Difference(What.PACKED, "seat", "0.5", "0.25"), "<Difference packed seat: was 0.5, is 0.25>"),
+        (Difference(What.PACKED, "seat", "0.5"), "<Difference packed seat: was 0.5>"),
+        (Difference(What.ERASED, None, "2", "1"), "<Difference erased: was 2, is 1>"),
+        (Difference(What.TEXT, None, "e3b0c4", "d41d8c"), "<Difference text>"),
+        (Difference(What.UNNOTED), "<Difference unnoted>"),
+    ],
+)
+def test_a_difference_says_what_was_and_what_is(difference: Difference, shown: str) -> None:
+    assert repr(difference) == shown
 
 
 def test_stats_say_the_figures_that_everybody_asks_for() -> None:
@@ -94,6 +153,14 @@ def test_stats_say_the_figures_that_everybody_asks_for() -> None:
 
 def test_no_value_sends_a_text_to_the_terminal_raw() -> None:
     memory = a_memory(text=STEERING)
-    for value in (memory, Receipt(memory.id, Created(), memory), a_candidate(memory=memory)):
+    outcome = Outcome(score=0.5, lessons=(STEERING,), failure_modes=(), at=NOW)
+    episode = replace(FLIGHTS, task=STEERING, outcome=replace(outcome, failure_modes=(STEERING,), lessons=()))
+    why = Explanation((Part("similarity", 0.75, 1.0),))
+    values = (
+        *(memory, Receipt(memory.id, Created(), memory), a_candidate(memory=memory), outcome, episode),
+        *(Similar(episode=episode, explanation=why), Difference(What.PACKED, STEERING, STEERING)),
+        FailureMode(text=STEERING, episodes=(FLIGHTS.id,), explanation=why),
+    )
+    for value in values:
         assert repr(value).isprintable()
         assert len(repr(value)) < 200

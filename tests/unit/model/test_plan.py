@@ -16,7 +16,7 @@ MADE, ONE, TWO = MemoryId("made"), MemoryId("one"), MemoryId("two")
 STEPS = (
     Step(memory=MADE, act=Act.CREATE, by=ONE, reason="one for two", text="both", state="0" * 64),
     Step(memory=ONE, act=Act.CONSOLIDATE, commit=1, by=MADE, reason="its words", text="both"),
-    Step(memory=TWO, act=Act.LEAVE, commit=2, by=ONE, reason="it differs", text="one \u2028 two"),
+    Step(memory=TWO, act=Act.KEEP, commit=2, by=ONE, reason="it differs", text="one \u2028 two"),
 )
 PLAN = Plan(
     job=Job.CONSOLIDATE,

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.memory import MemoryId
-from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote, standing, tally_votes, without_names
+from recollect.model.usage import (
+    UNUSED,
+    VOTES_THAT_COUNT,
+    Usage,
+    Use,
+    Vote,
+    standing,
+    tally_votes,
+    that_count,
+    without_names,
+)
 from recollect.testing import NOW
 
 
@@ -27,7 +37,7 @@ def test_nobody_knows_the_usefulness_of_what_nobody_judged() -> None:
 def test_of_one_principal_only_the_newest_few_count() -> None:
     old = [a_vote(place, Use.MISLED) for place in range(10_000)]
     new = [a_vote(10_000 + place, Use.HELPED) for place in range(VOTES_THAT_COUNT - 1)]
-    assert tally_votes([*new, *old]) == (VOTES_THAT_COUNT - 1, 1)
+    assert tally_votes([*old, *new]) == (VOTES_THAT_COUNT - 1, 1)
 
 
 def test_every_principal_is_heard() -> None:
@@ -64,6 +74,22 @@ def test_votes_without_names_are_as_many_and_say_the_same_and_no_longer_by_whom(
 
 
 @given(votes)
-def test_a_principal_that_is_named_no_more_has_the_same_say(cast: list[Vote]) -> None:
-    assert tally_votes(standing(without_names(cast, (), "ana"))) == tally_votes(standing(cast))
-    assert without_names(without_names(cast, (), "ana"), (), "ana") == without_names(cast, (), "ana")
+def test_all_that_are_named_no_more_have_one_say_and_everybody_else_the_same(cast: list[Vote]) -> None:
+    left = without_names(cast, (), "ana")
+    before, after = that_count(standing(cast)), that_count(standing(left))
+    nameless = [one for one in standing(left) if one.by != "ben"]
+    assert [one for one in after if one.by == "ben"] == [one for one in before if one.by == "ben"]
+    assert [one for one in after if one.by != "ben"] == nameless[: -VOTES_THAT_COUNT - 1 : -1]
+    assert without_names(left, (), "ana") == left
+
+
+def test_the_newest_are_those_that_come_last_whatever_their_clocks_said() -> None:
+    ahead = [a_vote(1_000 + place, Use.HELPED) for place in range(VOTES_THAT_COUNT)]
+    assert tally_votes([*ahead, a_vote(0, Use.MISLED)]) == (VOTES_THAT_COUNT - 1, 1)
+
+
+def test_a_vote_stands_where_it_was_last_cast() -> None:
+    first, again = a_vote(0, Use.HELPED), a_vote(0, Use.MISLED)
+    others = [a_vote(place, Use.HELPED) for place in range(1, VOTES_THAT_COUNT + 1)]
+    assert standing([first, *others, again]) == [*others, again]
+    assert tally_votes(standing([first, *others, again])) == (VOTES_THAT_COUNT - 1, 1)

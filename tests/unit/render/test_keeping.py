@@ -85,6 +85,8 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         keys=6,
         checkpoints=7,
         contexts=2,
+        restored=(MemoryId("b"),),
+        made_of=(MemoryId("c"),),
         search=Search(files=("a.db",), rewritten=("memories_3",)),
         pieces=frozenset({b"x"}),
     )
@@ -100,6 +102,8 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         "keys": 6,
         "checkpoints": 7,
         "contexts": 2,
+        "restored": ["b"],
+        "made_of": ["c"],
         "proven": True,
         "retryable": False,
         "search": {

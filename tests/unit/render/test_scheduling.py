@@ -34,6 +34,10 @@ STATUS = JobStatus(
         (replace(BEGUN, attempt=3), "rollup began, due at 2026-11-16 01:00:00Z, attempt 3"),
         (DONE, "rollup done at 2026-11-16 01:02:03Z in 3.2 s: 1 scope, 4 made"),
         (FAILED, "rollup failed at 2026-11-16 02:02:03Z in 1:00:03: StoreBusy in 1 scope; 2 scopes"),
+        (
+            BEGUN.ended(State.DONE, ENDED, {"scopes": 1, "topics": 1, "events": 1, "memories": 1}),
+            "rollup done at 2026-11-16 01:02:03Z in 3.2 s: 1 scope, 1 topic, 1 event, 1 memory",
+        ),
         (INTERRUPTED, "rollup interrupted at 2026-11-16 01:02:03Z in 3.2 s"),
         (
             replace(DONE, ended_at=DUE),

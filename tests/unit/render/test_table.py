@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.render.looks import Look
-from recollect.render.table import GAP, LEAST, Table, aligned, cut, separated
+from recollect.render.table import GAP, LEAST, Long, Table, aligned, cut, separated
 
 ROWS = Table(("id", "kind", "text"), [("a", "fact", "short"), ("long-id", "event", "x" * 60)])
 
@@ -24,6 +24,7 @@ def test_with_too_little_room_the_last_column_has_a_line_of_its_own() -> None:
     used = len("long-id") + len("event") + 2 * len(GAP)
     assert len(list(aligned(ROWS, used + LEAST))) == 1 + 2
     assert list(aligned(ROWS, used + LEAST - 1)) == [
+        "id       kind",
         "a        fact",
         "  short",
         "long-id  event",
@@ -33,6 +34,35 @@ def test_with_too_little_room_the_last_column_has_a_line_of_its_own() -> None:
 
 def test_a_program_gets_every_field_whole_between_tabs_and_no_heading() -> None:
     assert list(separated(ROWS)) == ["a\tfact\tshort", f"long-id\tevent\t{'x' * 60}"]
+
+
+NOTED = Table(
+    ("id", "text"), [("a", "x" * 60), ("b", "short")], [("it is said by week-2026-W09 already",), ("so it is", "yes")]
+)
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_a_note_is_never_cut_and_has_lines_of_its_own(width: int) -> None:
+    lines = list(aligned(NOTED, width))
+    assert sum(line.endswith("…") for line in lines) == 1
+    notes = " ".join(line.strip() for line in lines if line.startswith(GAP + GAP))
+    assert notes == "it is said by week-2026-W09 already so it is yes"
+    assert all("week-2026-W09" in line for line in lines if "week" in line)
+
+
+def test_a_program_gets_a_note_behind_the_last_field() -> None:
+    assert list(separated(NOTED))[1] == "b\tshort [so it is] [yes]"
+
+
+@pytest.mark.parametrize(
+    ("long", "shown"),
+    [(Long.UNDER, [f"  {'word ' * 14}".rstrip() + "…"]), (Long.WHOLE, [f"  {'word ' * 14}".rstrip(), "  word word"])],
+)
+def test_the_long_column_can_be_under_the_others_cut_or_whole(long: Long, shown: list[str]) -> None:
+    table = Table(("id", "text"), [("a", "word " * 16)], [("a note",)], long)
+    painted = list(aligned(table, 73, lambda look, said: f"{look.name} {said}"))
+    assert painted == ["FAINT id", "FAINT a", *shown, "    a note"], "what is asked for is not faint"
+    assert list(separated(table)) == [f"a\t{'word ' * 16}".rstrip() + " [a note]"]
 
 
 def test_no_rows_are_no_lines() -> None:

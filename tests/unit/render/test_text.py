@@ -256,7 +256,7 @@ def test_a_memory_is_told_with_all_that_is_known_of_it() -> None:
         evidence=("I like windows",),
         metadata={"colour": "blue"},
     )
-    usage = Usage(served=1, helped=2, misled=1, echoed=3, last_served_at=NOW)
+    usage = Usage(served=1, helped=2, misled=1, echoed=3, quoted=2, followed=1, last_served_at=NOW)
     assert list(text.memory(memory, usage)) == [
         "seat",
         "  Seats",
@@ -278,6 +278,8 @@ def test_a_memory_is_told_with_all_that_is_known_of_it() -> None:
         "served     1 time, last 2026-01-01 00:00:00Z",
         "feedback   2 helped, 1 misled: usefulness 0.600",
         "said again 3 times",
+        "quoted     in 2 answers",
+        "followed   by success 1 time",
     ]
 
 

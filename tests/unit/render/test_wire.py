@@ -149,6 +149,8 @@ def test_usage_is_counts_with_their_usefulness() -> None:
         "helped": 1,
         "misled": 0,
         "echoed": 0,
+        "quoted": 0,
+        "followed": 0,
         "last_served_at": "2026-01-01T00:00:00+00:00",
         "last_echoed_at": None,
         "usefulness": 2 / 3,

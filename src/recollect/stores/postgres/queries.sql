@@ -98,20 +98,23 @@ SELECT memory, served, helped, misled, last_served_at FROM usage
 WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
 
 -- name: entries_known_at
--- The memories of a scope as they stood after a commit; their usage is read apart.
+-- The memories of a scope as they stood after a commit, as far as they changed after an earlier one; all of them after
+-- none. Their usage is read apart.
 SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s}, s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
        n.more ->> 'session', n.more ->> 'speaker', {end}, {worded}, {vector:c}
-FROM memories m
-CROSS JOIN LATERAL (
-    SELECT m.content, {state:m} WHERE m.changed <= %(commit)s
+FROM (
+    SELECT m.root, m.number AS memory, m.content, {state:m} FROM memories m
+    WHERE m.root = %(root)s AND m.scope = %(scope)s AND m.changed > %(after)s AND m.changed <= %(commit)s
     UNION ALL
-    SELECT o.content, {state:o} FROM versions o
-    WHERE o.root = %(root)s AND o.memory = m.number AND o.changed <= %(commit)s AND o.until > %(commit)s
+    SELECT o.root, o.memory, o.content, {state:o} FROM versions o
+    WHERE o.root = %(root)s AND o.scope = %(scope)s
+      AND o.changed > %(after)s AND o.changed <= %(commit)s AND o.until > %(commit)s
 ) s
-JOIN contents c ON (c.root, c.number) = (m.root, s.content)
+JOIN memories m ON m.root = %(root)s AND m.number = s.memory
+JOIN contents c ON c.root = %(root)s AND c.number = s.content
 CROSS JOIN LATERAL {noted:s}
-WHERE m.root = %(root)s AND m.scope = %(scope)s AND (s.shared OR %(unshared)s);
+WHERE s.shared OR %(unshared)s;
 
 -- name: entries_as_of
 -- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
@@ -132,20 +135,70 @@ CROSS JOIN LATERAL (
 JOIN contents c ON c.root = %(root)s AND c.number = v.content
 CROSS JOIN LATERAL {noted:v};
 
--- name: uses_known_at
-SELECT u.memory, u.use, count(*), max(u.at)
-FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
-WHERE m.root = %(root)s AND m.scope = %(scope)s AND u.changed <= %(commit)s
-GROUP BY u.memory, u.use;
+-- name: served_known_at
+-- How often the memories of a scope had been served after a commit, of those that were since an earlier one. Each memory
+-- is looked up by itself: the planner does not know how few uses one has.
+SELECT g.memory, u.times, u.at
+FROM usage g
+CROSS JOIN LATERAL (
+    SELECT count(*) AS times, max(o.at) AS at, max(o.changed) AS changed FROM uses o
+    WHERE o.root = %(root)s AND o.memory = g.memory AND o.use = 'served' AND o.changed <= %(commit)s
+) u
+WHERE g.root = %(root)s AND g.scope = %(scope)s AND g.changed > %(after)s AND u.changed > %(after)s;
 
 -- name: votes_known_at
+-- The votes on memories of a scope that had been cast after a commit, of those that got one since an earlier one.
 SELECT v.memory, v.context, v.by, v.use, v.at
-FROM votes v JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
-WHERE m.root = %(root)s AND m.scope = %(scope)s AND v.changed <= %(commit)s
+FROM usage g
+CROSS JOIN LATERAL (
+    SELECT max(o.changed) AS changed FROM votes o
+    WHERE o.root = %(root)s AND o.memory = g.memory AND o.changed <= %(commit)s
+) last
+CROSS JOIN LATERAL (
+    SELECT o.number, o.memory, o.context, o.by, o.use, o.at FROM votes o
+    WHERE o.root = %(root)s AND o.memory = g.memory AND o.changed <= %(commit)s OFFSET 0
+) v
+WHERE g.root = %(root)s AND g.scope = %(scope)s AND g.changed > %(after)s AND last.changed > %(after)s
 ORDER BY v.number;
+
+-- name: served_until
+-- How often these memories had been served after a commit.
+SELECT memory, count(*), max(at) FROM uses
+WHERE root = %(root)s AND memory = ANY ({memories}) AND use = 'served' AND changed <= %(commit)s
+GROUP BY memory;
+
+-- name: votes_until
+-- The votes on these memories that had been cast after a commit.
+SELECT memory, context, by, use, at FROM votes
+WHERE root = %(root)s AND memory = ANY ({memories}) AND changed <= %(commit)s
+ORDER BY number;
 
 -- name: votes_on
 SELECT memory, context, by, use, at FROM votes WHERE root = %(root)s AND memory = %(memory)s ORDER BY number;
+
+-- name: votes_in
+-- All votes cast in those of these contexts that are the scope's, on memories that it may see.
+SELECT m.id, v.context, v.by, v.use, v.at
+FROM contexts c
+JOIN votes v ON (v.root, v.context) = (c.root, c.id)
+JOIN memories m ON (m.root, m.number) = (v.root, v.memory) JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+WHERE c.root = %(root)s AND c.id = ANY (ARRAY(SELECT json_array_elements_text(%(contexts)s::json))) AND c.scope = {scope}
+  AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))))
+ORDER BY v.number;
+
+-- name: signs_in
+-- The signs of memories that the scope may see in those of these contexts that are its own.
+SELECT u.context, m.id, u.use
+FROM contexts c
+JOIN uses u ON (u.root, u.context) = (c.root, c.id) AND u.use IN ('quoted', 'followed')
+JOIN memories m ON (m.root, m.number) = (u.root, u.memory) JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
+WHERE c.root = %(root)s AND c.id = ANY (ARRAY(SELECT json_array_elements_text(%(contexts)s::json))) AND c.scope = {scope}
+  AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
+
+-- name: sign
+SELECT 1 FROM uses
+WHERE root = %(root)s AND context = %(context)s AND memory = %(memory)s AND use = %(use)s
+  AND use IN ('quoted', 'followed');
 
 -- name: memories_now
 -- Those of these memories that are still as they were in the commits given with them.
@@ -158,14 +211,28 @@ WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
     SELECT (asked.place ->> 0)::bigint, (asked.place ->> 1)::bigint FROM json_array_elements(%(places)s::json) asked (place)
 );
 
--- name: memory_then
--- A memory as it was after that commit, if it has changed since.
-SELECT m.id, p.path, c.title, c.text, {state:v}
-FROM versions v
-JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
+-- name: memories_then
+-- These memories as they were after the commits given with them, if they have changed since; of several versions of one
+-- commit the last one comes last.
+SELECT m.number, m.id, p.path, c.title, c.text, {state:v}
+FROM (
+    SELECT (asked.place ->> 0)::bigint AS memory, (asked.place ->> 1)::bigint AS changed
+    FROM json_array_elements(%(places)s::json) asked (place)
+) asked
+JOIN versions v ON v.root = %(root)s AND (v.memory, v.changed) = (asked.memory, asked.changed)
+JOIN memories m ON m.root = %(root)s AND m.number = v.memory
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (v.root, v.content)
-WHERE v.root = %(root)s AND v.memory = %(memory)s AND v.changed = %(changed)s
-ORDER BY v.number DESC LIMIT 1;
+ORDER BY v.number;
+
+-- name: states_of
+-- The states of these memories, the present one last: which version, which commit, which content, and whether it has left
+-- the index of directions.
+SELECT v.memory, v.number, v.changed, v.content, {unembedded:v} FROM versions v
+WHERE v.root = %(root)s AND v.memory = ANY ({memories})
+UNION ALL
+SELECT m.number, 9223372036854775807, m.changed, m.content, {unembedded:m} FROM memories m
+WHERE m.root = %(root)s AND m.number = ANY ({memories})
+ORDER BY 1, 2;
 
 -- name: memory_in_version
 -- A memory in a former version, if it is the one that was there after that commit.
@@ -379,7 +446,7 @@ WHERE root = %(root)s AND scope = {scope} AND changed > %(after)s AND level = %(
 GROUP BY created_at ORDER BY created_at;
 
 -- name: usage_of
-SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
+SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.quoted, u.followed, u.last_served_at, u.last_echoed_at
 FROM memories m
 JOIN usage u ON (u.root, u.memory) = (m.root, m.number) JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
 WHERE m.root = %(root)s AND m.id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)))
@@ -445,6 +512,25 @@ ON CONFLICT (root, memory) DO UPDATE
 SET echoed = usage.echoed + 1, last_echoed_at = greatest(usage.last_echoed_at, excluded.last_echoed_at),
     changed = excluded.changed;
 
+-- name: count_quoted
+INSERT INTO usage (root, memory, scope, quoted, changed) VALUES (%(root)s, %(memory)s, %(scope)s, 1, %(commit)s)
+ON CONFLICT (root, memory) DO UPDATE SET quoted = usage.quoted + 1, changed = excluded.changed;
+
+-- name: count_followed
+INSERT INTO usage (root, memory, scope, followed, changed) VALUES (%(root)s, %(memory)s, %(scope)s, 1, %(commit)s)
+ON CONFLICT (root, memory) DO UPDATE SET followed = usage.followed + 1, changed = excluded.changed;
+
+-- name: drop_sign
+DELETE FROM uses
+WHERE root = %(root)s AND context = %(context)s AND memory = %(memory)s AND use = %(use)s
+  AND use IN ('quoted', 'followed');
+
+-- name: uncount_quoted
+UPDATE usage SET quoted = quoted - 1, changed = %(commit)s WHERE root = %(root)s AND memory = %(memory)s;
+
+-- name: uncount_followed
+UPDATE usage SET followed = followed - 1, changed = %(commit)s WHERE root = %(root)s AND memory = %(memory)s;
+
 -- name: count_votes
 INSERT INTO usage (root, memory, scope, helped, misled, changed)
 VALUES (%(root)s, %(memory)s, %(scope)s, %(helped)s, %(misled)s, %(commit)s)
@@ -463,6 +549,10 @@ VALUES (%(root)s, %(id)s, %(scope)s, %(made_at)s, %(trace)s, %(commit)s);
 -- name: context
 SELECT c.trace FROM contexts c JOIN scopes p ON (p.root, p.number) = (c.root, c.scope)
 WHERE c.root = %(root)s AND c.id = %(id)s AND p.path = %(path)s;
+
+-- name: context_ids
+-- The contexts of a scope in the order in which they were made.
+SELECT c.id FROM contexts c WHERE c.root = %(root)s AND c.scope = {scope} ORDER BY c.made_at, c.id;
 
 -- name: key
 SELECT k.body, m.id, k.verdict, k.at
@@ -501,9 +591,11 @@ ON CONFLICT (root, scope, key) DO NOTHING;
 
 -- name: add_usage
 -- What happened to a memory, added up; of one that was not added there is none.
-INSERT INTO usage (root, memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
-SELECT root, number, %(scope)s, %(served)s, %(helped)s, %(misled)s, %(echoed)s, %(last_served_at)s, %(last_echoed_at)s,
-       %(changed)s
+INSERT INTO usage (
+    root, memory, scope, served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at, changed
+)
+SELECT root, number, %(scope)s, %(served)s, %(helped)s, %(misled)s, %(echoed)s, %(quoted)s, %(followed)s,
+       %(last_served_at)s, %(last_echoed_at)s, %(changed)s
 FROM memories WHERE root = %(root)s AND number = %(memory)s;
 
 -- name: drop_old_keys

@@ -77,7 +77,7 @@ class PostgresReceiving:
 
             try:
                 with db.without_waiting():
-                    Loading(db, as_there, encoder=present_model(db)[0]).load(items)
+                    Loading(db, as_there, lambda: True, encoder=present_model(db)[0]).load(items)
             except Conflict as error:
                 raise _Unlike from error
             db.run("moved", taken=after)

@@ -37,6 +37,8 @@ def renumbered(items: Iterator[Item], numbers: Numbers) -> Iterator[Item]:
 
 
 def _trace(trace: Trace, numbers: Numbers) -> Trace:
+    if trace.elsewhere:  # its commit is none of these
+        return trace
     return replace(trace, commit=numbers.get((trace.scope.parts[0], trace.commit), trace.commit))
 
 

@@ -28,7 +28,7 @@ ON CONFLICT (job, due) DO UPDATE SET
     started = excluded.started, ended = excluded.ended, counts = excluded.counts, problem = excluded.problem;
 
 -- name: drop_occurrences
--- The oldest, but for so many.
-DELETE FROM occurrences WHERE job = %(job)s AND due < (
-    SELECT min(due) FROM (SELECT due FROM occurrences WHERE job = %(job)s ORDER BY due DESC LIMIT %(most)s) kept
+-- All but so many: first those that a clock far ahead made, then the oldest; and none that is not over.
+DELETE FROM occurrences WHERE job = %(job)s AND state IN ('done', 'failed') AND due NOT IN (
+    SELECT due FROM occurrences WHERE job = %(job)s ORDER BY CASE WHEN due > %(ahead)s THEN 1 ELSE 0 END, due DESC LIMIT %(most)s
 );

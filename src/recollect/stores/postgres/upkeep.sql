@@ -85,6 +85,25 @@ UPDATE usage SET helped = %(helped)s, misled = %(misled)s WHERE root = %(root)s 
 -- Nothing that was read of it before may be relied on.
 UPDATE scopes SET emptied = emptied + 1 WHERE root = %(root)s AND number = %(scope)s;
 
+-- name: uncount_signs
+-- Memories of a scope's ancestors have no sign any more in these contexts; `drop_signs` comes next.
+UPDATE usage SET quoted = usage.quoted - s.quoted, followed = usage.followed - s.followed
+FROM (
+    SELECT u.memory, count(*) FILTER (WHERE u.use = 'quoted') AS quoted,
+           count(*) FILTER (WHERE u.use = 'followed') AS followed
+    FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
+    WHERE u.root = %(root)s AND u.context = ANY (ARRAY(SELECT json_array_elements_text(%(contexts)s::json)))
+      AND u.use IN ('quoted', 'followed') AND m.scope = ANY ({ancestors})
+    GROUP BY u.memory
+) s
+WHERE usage.root = %(root)s AND usage.memory = s.memory;
+
+-- name: drop_signs
+DELETE FROM uses
+WHERE root = %(root)s AND use IN ('quoted', 'followed')
+  AND context = ANY (ARRAY(SELECT json_array_elements_text(%(contexts)s::json)))
+  AND memory IN (SELECT m.number FROM memories m WHERE m.root = %(root)s AND m.scope = ANY ({ancestors}));
+
 -- name: unname_uses
 -- Memories of a scope's ancestors stay used, and by nobody in particular.
 UPDATE uses SET context = NULL
@@ -122,7 +141,8 @@ SELECT
     ),
     (SELECT count(*) FROM contexts c WHERE {within:c} AND c.scope IN (SELECT number FROM inside)),
     coalesce(sum(u.served), 0)::bigint, coalesce(sum(u.echoed), 0)::bigint,
-    coalesce(sum(u.helped), 0)::bigint, coalesce(sum(u.misled), 0)::bigint
+    coalesce(sum(u.helped), 0)::bigint, coalesce(sum(u.misled), 0)::bigint,
+    coalesce(sum(u.quoted), 0)::bigint, coalesce(sum(u.followed), 0)::bigint
 FROM usage u WHERE {within:u} AND u.scope IN (SELECT number FROM inside);
 
 -- name: inventory

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -87,16 +87,16 @@ def _pages(db: Session, statement: str, scope: Scope | None) -> Iterator[str]:
 
 def _memories(db: Session, numbers: str, model: int) -> Iterator[Saved]:
     page = db.all("saved_memories", memories=numbers)
-    former = _by_memory(db.all("saved_versions", memories=numbers))
+    former = rows.by_memory(db.all("saved_versions", memories=numbers))
     states = {number: [*former[number], (content, *state)] for number, content, _, _, *state in page}
     wanted = json.dumps(sorted({state[0] for one in states.values() for state in one}))
     contents = {
         number: Content(title, text, vector)
         for number, title, text, vector in db.all("saved_contents", contents=wanted, encoder=model)
     }
-    uses = _by_memory(db.all("saved_uses", memories=numbers))
-    votes = _by_memory(db.all("saved_votes", memories=numbers))
-    keys = _by_memory(db.all("saved_keys", memories=numbers))
+    uses = rows.by_memory(db.all("saved_uses", memories=numbers))
+    votes = rows.by_memory(db.all("saved_votes", memories=numbers))
+    keys = rows.by_memory(db.all("saved_keys", memories=numbers))
     for number, _, id, path, *_ in page:
         said = list(dict.fromkeys(contents[state[0]] for state in states[number]))
         yield Saved(
@@ -114,14 +114,6 @@ def _memories(db: Session, numbers: str, model: int) -> Iterator[Saved]:
         )
 
 
-def _by_memory(found: Sequence[Row]) -> Mapping[int, list[Row]]:
-    """The rows by the memory's number, which each begins with."""
-    sorted: dict[int, list[Row]] = defaultdict(list)
-    for number, *row in found:
-        sorted[number].append(tuple(row))
-    return sorted
-
-
 def _version(id: str, path: str, content: Content, state: Sequence[Any]) -> Memory:
     return rows.memory((id, path, content.title, content.text, *state))
 
@@ -135,12 +127,15 @@ def _vote(id: str, row: Row) -> SavedVote:
 class Loading:
     """Takes in memories and contexts; what is here already is left alone and counted."""
 
-    def __init__(self, db: Session, stamping: Stamping, *, encoder: int) -> None:
+    def __init__(self, db: Session, stamping: Stamping, exact: Callable[[], bool], *, encoder: int) -> None:
+        """`exact` says whether commits are here what they are there, in the realm that was entered last."""
         self._db = db
         self._stamping = stamping
+        self._exact = exact
         self._encoder = encoder
         self._scopes: dict[Scope, int] = {}
         self._known: dict[Scope, int] = {}
+        self._last: dict[str, Row] = {}
         self._here: dict[type[Item], set[tuple[str, str]]] = {}
         self._memories = self._contexts = self._skipped = 0
 
@@ -259,18 +254,19 @@ class Loading:
         if not last:
             return
         helped, misled = tally_votes(standing(one.vote for one in saved.votes))
-        served = [use.at for use in saved.uses if use.use is Use.SERVED]
-        echoed = [use.at for use in saved.uses if use.use is Use.ECHOED]
+        uses = {sort: [use.at for use in saved.uses if use.use is sort] for sort in Use}
         self._run(
             "add_usage",
             memory=number,
             scope=scope,
-            served=len(served),
+            served=len(uses[Use.SERVED]),
             helped=helped,
             misled=misled,
-            echoed=len(echoed),
-            last_served_at=rows.maybe_micros(max(served, default=None)),
-            last_echoed_at=rows.maybe_micros(max(echoed, default=None)),
+            echoed=len(uses[Use.ECHOED]),
+            quoted=len(uses[Use.QUOTED]),
+            followed=len(uses[Use.FOLLOWED]),
+            last_served_at=rows.maybe_micros(max(uses[Use.SERVED], default=None)),
+            last_echoed_at=rows.maybe_micros(max(uses[Use.ECHOED], default=None)),
             changed=last,
         )
 
@@ -281,13 +277,28 @@ class Loading:
     def _context(self, trace: Trace) -> None:
         if self._was_here(trace):
             known = rows.trace(self._db.the("any_context", id=trace.id)[0])
-            if known != replace(trace, commit=known.commit):  # which each store counts by itself
+            if known != trace.counted_as(known):
                 raise context_taken(trace.id)
             self._skipped += 1
             return
+        if not self._exact():
+            trace = replace(trace, elsewhere=True)
+        elif not trace.elsewhere:
+            self._reserve(trace)
         scope, made_at, text = self._scope(trace.scope), rows.micros(trace.made_at), rows.trace_text(trace)
         self._run("add_context", id=trace.id, scope=scope, made_at=made_at, trace=text, commit=trace.commit)
         self._contexts += 1
+
+    def _reserve(self, trace: Trace) -> None:
+        """See that no later commit gets a number that the context knew of, though nothing of that one came here."""
+        realm = self._db.realm
+        if realm not in self._last:
+            self._last[realm] = self._db.the("last_commit")
+        last, recorded = self._last[realm]
+        if trace.commit > last:
+            recorded = recorded or rows.micros(trace.made_at)
+            self._run("load_commit", commit=trace.commit, recorded_at=recorded)
+            self._last[realm] = trace.commit, recorded
 
     def _scope(self, scope: Scope) -> int:
         if scope not in self._known:

@@ -22,7 +22,7 @@ def count(db: Session, scope: Scope | None, *, below: bool, schema: int, size: i
         statuses[Status(status)] += times
         kinds[Kind(kind)] += times
         unembedded += without if status == Status.ACTIVE else 0
-    former, contexts, served, echoed, helped, misled = db.the("more_counts", **wanted)
+    former, contexts, served, echoed, helped, misled, quoted, followed = db.the("more_counts", **wanted)
     largest = sorted(scopes.items(), key=lambda one: (-one[1], one[0]))[:MOST_SCOPES]
     return Stats(
         memories=scopes.total(),
@@ -37,6 +37,8 @@ def count(db: Session, scope: Scope | None, *, below: bool, schema: int, size: i
             Use.HELPED: int(helped),
             Use.MISLED: int(misled),
             Use.ECHOED: int(echoed),
+            Use.QUOTED: int(quoted),
+            Use.FOLLOWED: int(followed),
         },
         unembedded=unembedded,
         encoder=encoder,

@@ -67,18 +67,25 @@ def erase_contexts(db: Session, run: Run, scope: Scope) -> Erased:
     found = db.all("contexts_of", path=str(scope))
     pieces = set(cut(str(scope).encode()))
     for name, text in found:
+        trace = rows.trace(text)
         pieces.update(cut(name.encode()))
-        pieces.update(piece for turn in rows.trace(text).question for piece in cut(_stored(turn)))
+        pieces.update(piece for turn in trace.question for piece in cut(_stored(turn)))
+        if trace.making is not None and trace.making.directions is not None:
+            pieces.update(islice(cut(trace.making.directions.encode()), 2))
         run("drop_context", id=name)
     pieces.update(_unname(db, run, scope, {name for name, _ in found}))
     return Erased(contexts=len(found), pieces=frozenset(pieces))
 
 
 def _unname(db: Session, run: Run, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
-    """What the scope did with memories of its ancestors stays done, and no longer says by whom; gives what it said."""
+    """What the scope did with memories of its ancestors stays done, and no longer says by whom; gives what it said.
+
+    Signs go: one without its context tells nothing.
+    """
     gone, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
     if contexts and scope.ancestors:
-        run("unname_uses", contexts=gone, ancestors=ancestors)
+        for statement in ("uncount_signs", "drop_signs", "unname_uses"):
+            run(statement, contexts=gone, ancestors=ancestors)
     above = db.all("votes_above", path=str(scope), contexts=gone, ancestors=ancestors)
     for (memory, owner), cast in groupby(above, key=itemgetter(0, 1)):
         numbered = {number: rows.vote(memory, *vote) for _, _, number, *vote in cast}
@@ -88,10 +95,11 @@ def _unname(db: Session, run: Run, scope: Scope, contexts: Set[str]) -> Iterator
             if was != now:
                 run("unname_vote", number=number, context=now.context, by=now.by)
                 yield from cut(was.by.encode())
-        helped, misled = tally_votes(standing(after))
-        if (helped, misled) != tally_votes(standing(before)):  # who votes for several scopes is several from now on
-            run("recount_votes", memory=memory, helped=helped, misled=misled)
-            run("recount_scope", scope=owner)
+        if before == after:
+            continue
+        helped, misled = tally_votes(standing(after))  # those of several are one's now, and those of one are two's
+        run("recount_votes", memory=memory, helped=helped, misled=misled)
+        run("recount_scope", scope=owner)  # if not now, what counted at some commit before has changed
 
 
 def _mentions(db: Session, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:

@@ -12,15 +12,18 @@ from recollect.heirs import Lock
 from recollect.model.limits import CACHE_BYTES
 from recollect.model.probe import Probe
 from recollect.model.scope import Scope
-from recollect.model.usage import Use, standing, tally_votes
 from recollect.stores.relational import rows
 from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.former import former
 from recollect.stores.relational.session import Row, Session
 from recollect.stores.relational.shelf import HELD, USED, Shelf, Stamp
 from recollect.stores.relational.view import View
 
 ENTRIES = "entries"
 """The statement that reads memories with their vectors."""
+
+KNOWN = "entries_known_at"
+"""The statement that reads them as they were known after a commit."""
 
 Key = tuple[int, int, bool, str]
 """Which shelf: the scope's number, the encoder's, whether only what it shares is on it, and what reads its entries."""
@@ -49,27 +52,24 @@ class Library:
     def __init__(self, largest: int = CACHE_BYTES) -> None:
         self._largest = largest
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
-        self._views: OrderedDict[tuple[Scope, int, bool], View] = OrderedDict()
+        self._views: OrderedDict[tuple[Scope, int, bool, bool], View] = OrderedDict()
         self._locks: dict[Key, Lock] = defaultdict(Lock)
         self._lock = Lock()
 
     def view(self, db: Session, probe: Probe, encoder: int, bare: Bare | None = None) -> tuple[View, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
-        scope, known_at = probe.scope, probe.known_at
-        stamps = _stamps(db, scope)
-        if known_at is not None:
-            (commit,) = db.the("commit_known_at", at=rows.micros(known_at))
-            former = [_former(db, whose, number, encoder, commit, own=whose == scope) for whose, number, _ in stamps]
-            then = _as_of(db, _worth_it(db, scope, former), probe, encoder, commit)
-            return View(then), commit
-        commit, _ = db.the("last_commit")
-        shelves = [
-            self._shelf(db, whose, self._key(db, (number, encoder, whose != scope, ENTRIES), bare), stamp)
-            for whose, number, stamp in stamps
-        ]
-        present = _worth_it(db, scope, shelves)
-        then = _as_of(db, present, probe, encoder, commit)
-        return self._view(scope, encoder, present) if then is present else View(then), commit
+        scope, commit = probe.scope, _last_known(db, probe)
+        former, shelves = False, list[Shelf]()
+        for whose, number, stamp in _stamps(db, scope):
+            if stamp.changed <= commit and stamp.used <= commit:
+                key = self._key(db, (number, encoder, whose != scope, ENTRIES), bare)
+                shelves.append(self._shelf(db, whose, key, stamp))
+            else:  # something came to it since
+                former, key = True, (number, encoder, whose != scope, KNOWN)
+                shelves.append(self._shelf(db, whose, key, Stamp(commit, commit, stamp.emptied)))
+        known = _worth_it(db, scope, shelves)
+        then = _as_of(db, known, probe, encoder, commit)
+        return self._view(scope, encoder, known, former=former) if then is known else View(then), commit
 
     def forget(self) -> None:
         """Let go of every shelf."""
@@ -98,9 +98,9 @@ class Library:
         (count,) = db.the("entries_count", scope=scope, after=0)  # which may be more than when it was looked at
         return key if count * row > self._largest else whole
 
-    def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...]) -> View:
+    def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...], *, former: bool) -> View:
         """The view of these shelves; the one made before, if they are the same."""
-        key = scope, encoder, any(shelf.contents is not None for shelf in shelves)
+        key = scope, encoder, any(shelf.contents is not None for shelf in shelves), former
         with self._lock.here:
             known = self._views.get(key)
             same = known is not None and len(known.shelves) == len(shelves)
@@ -125,7 +125,9 @@ class Library:
             return self._updated(db, scope, key, stamp)
 
     def _updated(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
-        """The shelf as this transaction sees it; one that is already further along is left to the others."""
+        """The shelf as this transaction sees it; one that is already further along is left to the others, unless it is
+        one of what was known after a commit.
+        """
         number, encoder, only_shared, entries = key
         with self._lock.here:
             known = self._shelves.get(key)
@@ -134,15 +136,13 @@ class Library:
         usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
-            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared, bare=entries != ENTRIES)
-        unshared = not only_shared or known.stamp.changed > 0  # one that is shared no longer must be seen to leave
-        given = {"scope": number, "encoder": encoder, "after": known.stamp.changed, "unshared": unshared}
-        (most,) = db.the("entries_count", scope=number, after=known.stamp.changed)
-        found = db.each(entries, **given)
-        shelf = known.with_rows(found, stamp, most=most)
-        if known.stamp.changed:
-            shelf = shelf.with_uses(db.all("uses_since", scope=number, after=known.stamp.used), stamp)
-        if not ahead:
+            bare = entries not in (ENTRIES, KNOWN)
+            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared, bare=bare)
+        if entries == KNOWN:
+            shelf = former(db, known, number, encoder, stamp)
+        else:
+            shelf = _present(db, known, number, encoder, stamp, entries)
+        if not ahead or entries == KNOWN:
             with self._lock.here:
                 self._shelves[key] = shelf
                 self._shelves.move_to_end(key)
@@ -156,6 +156,25 @@ class Library:
             size -= shelf.nbytes
             self._locks.pop(key, None)
             self._views.clear()
+
+
+def _last_known(db: Session, probe: Probe) -> int:
+    """The last commit that is known, as the probe says."""
+    if probe.commit is not None:
+        return probe.commit
+    if probe.known_at is not None:
+        return int(db.the("commit_known_at", at=rows.micros(probe.known_at))[0])
+    return int(db.the("last_commit")[0])
+
+
+def _present(db: Session, known: Shelf, number: int, encoder: int, stamp: Stamp, entries: str) -> Shelf:
+    """The shelf of the scope of that number as it stands, made of one that was so before."""
+    after = known.stamp.changed
+    unshared = not known.only_shared or after > 0  # one that is shared no longer must be seen to leave
+    (most,) = db.the("entries_count", scope=number, after=after)
+    found = db.each(entries, scope=number, encoder=encoder, after=after, unshared=unshared)
+    shelf = known.with_rows(found, stamp, most=most)
+    return shelf.with_uses(db.all("uses_since", scope=number, after=known.stamp.used), stamp) if after else shelf
 
 
 def _stamps(db: Session, scope: Scope) -> list[tuple[Scope, int, Stamp]]:
@@ -210,24 +229,3 @@ def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> Row:
         *(number, changed, shelf.ids[row], kind, level, status, True, bool(shelf.pinned[row])),
         *(*values, until, *used, session, speaker, end, names, terms, vector),
     )
-
-
-def _former(db: Session, scope: Scope, number: int, encoder: int, commit: int, *, own: bool) -> Shelf:
-    """The shelf of a scope as it stood after a commit, with the usage and the votes known then."""
-    given = {"scope": number, "encoder": encoder, "commit": commit, "unshared": own}
-    known = {"scope": number, "commit": commit}
-    served = {
-        memory: (count, last)
-        for memory, use, count, last in db.all("uses_known_at", **known)
-        if use == Use.SERVED.value
-    }
-    cast: dict[int, list[Row]] = defaultdict(list)
-    for vote in db.all("votes_known_at", **known):
-        cast[vote[0]].append(vote)
-    entries = []
-    for *start, session, speaker, end, names, terms, vector in db.all("entries_known_at", **given):
-        count, last = served.get(start[0], (0, None))
-        helped, misled = tally_votes(standing(rows.vote(*row) for row in cast.get(start[0], [])))
-        entries.append((*start, count, helped, misled, last, session, speaker, end, names, terms, vector))
-    empty = Shelf.empty(scope, _dimensions(db), only_shared=not own)
-    return empty.with_rows(entries, Stamp(commit, commit, 0), most=len(entries))

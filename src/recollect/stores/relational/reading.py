@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.model.encoder import Encoder
 from recollect.model.kept import Kept
@@ -18,10 +19,11 @@ from recollect.model.nearby import Nearby
 from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import UNUSED, Usage
+from recollect.model.usage import UNUSED, Sign, Usage, Use, Vote, standing
 from recollect.stores.refusals import refuse_other_model
 from recollect.stores.relational import rows, timeline
 from recollect.stores.relational.counting import present_model
+from recollect.stores.relational.former import has_departed
 from recollect.stores.relational.library import Bare, Library
 from recollect.stores.relational.session import Row, Session, inside, seen
 from recollect.stores.relational.view import View
@@ -69,7 +71,7 @@ class RelationalReading(ABC):
 
     def gather(self, probe: Probe) -> Found:
         seen = self._seen(probe)
-        view, commit = seen.view, seen.commit
+        view, commit = seen.view.with_directions(probe.directions), seen.commit
         mask, barred = view.eligible(probe)
         vectors = probe.vectors if seen.encoder > 0 else None
         nearby = self._nearby(probe, seen) if view.bare else None
@@ -91,6 +93,7 @@ class RelationalReading(ABC):
             memories=lambda asked: self._memories(probe.scope, view, asked, commit),
             true_similarities=true if nearby is None else nearby.true_similarities,
             nearby=nearby,
+            departed=() if vectors is None else self._departed(probe, view, mask, commit),
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
@@ -107,6 +110,16 @@ class RelationalReading(ABC):
         asked = seen(scope, ids=json.dumps(list(ids)))
         found = {id: row for id, *row in self._read(scope, lambda db: db.all("usage_of", **asked))}
         return [rows.usage(tuple(found[id])) if id in found else UNUSED for id in ids]
+
+    def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
+        asked = seen(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
+        cast = self._read(scope, lambda db: db.all("votes_in", **asked))
+        return sorted(standing(rows.vote(*row) for row in cast), key=lambda one: (one.context, one.memory, one.by))
+
+    def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
+        asked = seen(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
+        found = sorted(self._read(scope, lambda db: db.all("signs_in", **asked)))
+        return [Sign(context, MemoryId(id), Use(use)) for context, id, use in found]
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
         def look(db: Session) -> list[Row]:
@@ -159,6 +172,15 @@ class RelationalReading(ABC):
         row = self._read(scope, lambda db: db.one("context", id=id, path=str(scope)))
         return None if row is None else rows.trace(row[0])
 
+    def contexts(self, scope: Scope) -> Iterator[Trace]:
+        found = self._read(scope, lambda db: db.all("context_ids", path=str(scope)))
+        names = [name for (name,) in found]
+        for first in range(0, len(names), PAGE):
+            page = json.dumps(names[first : first + PAGE])
+            texts = self._read(scope, lambda db, page=page: db.all("saved_contexts", contexts=page))  # type: ignore[misc]
+            traces = [rows.trace(text) for (text,) in texts]
+            yield from sorted(traces, key=lambda one: (one.made_at, one.id))
+
     def kept(self, scope: Scope, key: str) -> Kept | None:
         row = self._read(scope, lambda db: db.one("key", path=str(scope), key=key))
         return None if row is None else rows.kept(scope, key, row)
@@ -167,7 +189,8 @@ class RelationalReading(ABC):
         def look(db: Session) -> Seen:
             number, model = present_model(db)
             refuse_other_model(model, probe.encoder)
-            bare = self._bare(db, probe, number) if probe.bounded and number > 0 else None
+            now = probe.commit is None and probe.known_at is None  # vectors of before are not asked for in the tables
+            bare = self._bare(db, probe, number) if probe.bounded and now and number > 0 else None
             view, commit = self._library.view(db, probe, number, bare)
             return Seen(view, commit, number, bare)
 
@@ -186,17 +209,32 @@ class RelationalReading(ABC):
 
         def look(db: Session) -> list[Row | None]:
             places = view.places(asked)
-            present = json.dumps([place for place in places if place[1] >= 0])
-            now = {number: tuple(row) for number, *row in db.all("memories_now", places=present)}
+            known = [place for place in places if place[1] >= 0]
+            found = {number: tuple(row) for number, *row in db.all("memories_now", places=json.dumps(known))}
+            since = [place for place in known if place[0] not in found]
+            if since:
+                found |= {number: tuple(row) for number, *row in db.all("memories_then", places=json.dumps(since))}
             return [
                 db.one("memory_in_version", memory=number, version=-changed, commit=commit)
                 if changed < 0
-                else now.get(number) or db.one("memory_then", memory=number, changed=changed)
+                else found.get(number)
                 for number, changed in places
             ]
 
         memories = [None if row is None else rows.memory(row) for row in self._read(scope, look)]
         return [one and view.as_ranked(row, one) for row, one in zip(asked, memories, strict=True)]
+
+    def _departed(self, probe: Probe, view: View, mask: NDArray[np.bool_] | None, commit: int) -> list[int]:
+        """The eligible rows that lost their direction after what is known; of the present nothing has come after."""
+        if probe.commit is None and probe.known_at is None:
+            return []
+        without = (view.undirected if mask is None else view.undirected[mask[view.undirected]]).tolist()
+        if not without:
+            return []
+        places = dict(zip(without, view.places(without), strict=True))
+        asked = json.dumps([number for number, _ in places.values()])
+        states = rows.by_memory(self._read(probe.scope, lambda db: db.all("states_of", memories=asked)))
+        return [row for row, (number, changed) in places.items() if has_departed(states[number], changed, commit)]
 
 
 def _by_id(db: Session, scope: Scope, ids: Sequence[MemoryId]) -> list[Row]:

@@ -1,18 +1,20 @@
 """Rows: memories, traces and keys as the tables have them."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, get_args
 
+from recollect.model.encoder import Encoder
 from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
-from recollect.model.trace import Passed, Placed, Trace
+from recollect.model.trace import Making, Passed, Placed, Trace
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.usage import Usage, Use, Vote
 from recollect.model.verdict import Verdict
@@ -36,6 +38,14 @@ VERDICTS: Mapping[str, type[Verdict]] = {one.__name__: one for one in get_args(V
 
 class Direction(bytes):
     """A vector on its way to the tables: 32-bit floats, little-endian, of length 1 together."""
+
+
+def by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
+    """Rows by the number of a memory, which each begins with."""
+    sorted: dict[int, list[Row]] = defaultdict(list)
+    for number, *row in found:
+        sorted[number].append(tuple(row))
+    return sorted
 
 
 def micros(moment: datetime) -> int:
@@ -110,13 +120,15 @@ def memory(row: Row) -> Memory:
 
 
 def usage(row: Row) -> Usage:
-    """The usage of a row: served, helped, misled, echoed, last_served_at, last_echoed_at."""
-    served, helped, misled, echoed, last_served_at, last_echoed_at = row
+    """The usage of a row: served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at."""
+    served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at = row
     return Usage(
         served=served,
         helped=helped,
         misled=misled,
         echoed=echoed,
+        quoted=quoted,
+        followed=followed,
         last_served_at=maybe_moment(last_served_at),
         last_echoed_at=maybe_moment(last_echoed_at),
     )
@@ -147,7 +159,14 @@ def trace(text: str) -> Trace:
     values["scope"] = Scope.parse(values["scope"])
     values["packed"] = tuple(Placed(*one) for one in values["packed"])
     values["omitted"] = tuple(Passed(*one) for one in values["omitted"])
+    if values.get("making") is not None:
+        values["making"] = _making(values["making"])
     return Trace(**values)
+
+
+def _making(values: dict[str, Any]) -> Making:
+    encoder = values.pop("encoder")
+    return Making(encoder=None if encoder is None else Encoder(**encoder), **values)
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -162,6 +181,6 @@ def kept(scope: Scope, key: str, row: Row) -> Kept:
     return Kept(scope=scope, key=key, body=body, memory=MemoryId(id), verdict=VERDICTS[name](**values), at=moment(at))
 
 
-def vote(memory: int, context: str, by: str, use: str, at: int) -> Vote:
-    """The vote of a row; the memory is named by its number."""
+def vote(memory: int | str, context: str, by: str, use: str, at: int) -> Vote:
+    """The vote of a row; the memory is named by its number, or by its id."""
     return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))

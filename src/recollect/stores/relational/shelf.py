@@ -1,7 +1,7 @@
 """Shelf: the memories of one scope as columns in memory."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -222,6 +222,21 @@ class Shelf:
         alive = self.alive.copy()
         alive[rows] = False
         return replace(self, alive=alive)
+
+    def used(self, numbers: Set[int]) -> dict[int, tuple[float, float, float, float]]:
+        """What happened to those of these memories that are on the shelf: served, helped, misled, last served."""
+        rows = np.flatnonzero(self.alive & np.isin(self.numbers, list(numbers)))
+        columns = (self.columns[name][rows].tolist() for name in USED)
+        return dict(zip(self.numbers[rows].tolist(), zip(*columns, strict=True), strict=True))
+
+    def with_directions(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "Shelf":
+        """The shelf with these directions of memories that are on it."""
+        rows = [row for row, id in enumerate(self.ids) if id in directions and self.alive[row]]
+        if not rows:
+            return self
+        matrix = self.matrix.copy()
+        matrix[rows] = [directions[self.ids[row]] for row in rows]
+        return replace(self, matrix=matrix)
 
     def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: Stamp) -> "Shelf":
         """The shelf with these memories' usage as it is now: number, served, helped, misled, last served."""

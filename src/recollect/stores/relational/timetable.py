@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from recollect.model.limits import MOST_AHEAD
 from recollect.model.timetable import MOST_ATTEMPTS, MOST_OCCURRENCES, Entry, Occurrence, State
 from recollect.stores.relational.rows import maybe_micros, maybe_moment, micros, moment
 from recollect.stores.relational.session import Row, Session
@@ -32,14 +33,14 @@ class RelationalTimetable:
 
     def claim(self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime) -> Occurrence | None:
         seen = self.entry(job)
-        if seen is not None and not _is_worth_asking(seen, due_at, by, at):  # nobody waits for those who only look
+        if seen is not None and not _is_worth_asking(seen, due_at, by, at, until):  # nobody waits for who only looks
             return None
 
         def change(db: Session) -> Occurrence | None:
             entry = _taken(db, job, at)
             if entry.is_ahead(at):
                 _set(db, replace(entry, since=at))
-            if not _is_worth_asking(entry, due_at, by, at):
+            if not _is_worth_asking(entry, due_at, by, at, until):
                 return None
             begun = entry.begun
             if begun is not None and begun.holder == by and begun.state is State.RUNNING:  # the answer was lost
@@ -54,7 +55,7 @@ class RelationalTimetable:
                 job=job, due_at=due_at, state=State.RUNNING, attempt=1, holder=by, started_at=at, until=until
             )
             _put(db, new)
-            db.run("drop_occurrences", job=job, most=MOST_OCCURRENCES)
+            db.run("drop_occurrences", job=job, ahead=micros(at + MOST_AHEAD), most=MOST_OCCURRENCES)
             return new
 
         return self._transactions.changed(change)
@@ -95,13 +96,13 @@ class RelationalTimetable:
         return self._transactions.changed(change)
 
 
-def _is_worth_asking(entry: Entry, due_at: datetime | None, by: str, at: datetime) -> bool:
+def _is_worth_asking(entry: Entry, due_at: datetime | None, by: str, at: datetime, until: datetime) -> bool:
     """Whether there may be something to do for whoever asks."""
     begun = entry.begun
     if entry.paused:
         return False
     if begun is not None:
-        return begun.is_free(at) or begun.holder == by
+        return begun.is_free(at, until) or begun.holder == by
     return entry.is_ahead(at) or (due_at is not None and entry.awaits(due_at, at))
 
 

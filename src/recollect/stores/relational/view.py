@@ -60,6 +60,15 @@ class View:
     shelves: tuple[Shelf, ...]
     _all: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def with_directions(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "View":
+        """The same with these directions, if there are any."""
+        return View(tuple(shelf.with_directions(directions) for shelf in self.shelves)) if directions else self
+
+    @derived
+    def undirected(self) -> Rows:
+        """The rows without a direction, though their vectors would be here."""
+        return np.flatnonzero(_joined([np.isnan(shelf.matrix[:, 0]) & shelf.alive for shelf in self.shelves]))
+
     @property
     def bare(self) -> bool:
         """Whether vectors of it stay in the tables."""
@@ -220,10 +229,7 @@ class View:
 
     def said_by(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
         """Everyone who said something that is eligible."""
-        codes, names = self.speakers.codes, self.speakers.names
-        here = codes if eligible is None else codes[eligible]
-        heard = np.bincount(here[here != NONE], minlength=len(names))
-        return frozenset(name for name, times in zip(names, heard.tolist(), strict=True) if times)
+        return (self.speakers if eligible is None else self.speakers[np.flatnonzero(eligible)]).there()
 
     @derived
     def mentions(self) -> Index:

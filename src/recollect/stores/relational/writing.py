@@ -17,11 +17,11 @@ from recollect.model.index import Index
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.level import Level
 from recollect.model.limits import MOST_KNOWN
-from recollect.model.memory import Kind, Memory, MemoryId, content_hash
+from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash
 from recollect.model.probe import Vector
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Use, Vote, standing, tally_votes
+from recollect.model.usage import SIGNS, Use, Vote, standing, tally_votes
 from recollect.stores import moments
 from recollect.stores.refusals import (
     USES,
@@ -29,6 +29,7 @@ from recollect.stores.refusals import (
     id_taken,
     refuse_other_model,
     refuse_other_use,
+    refuse_sign_of_nothing,
     refuse_strange_checkpoint,
     refuse_strange_vector,
 )
@@ -37,6 +38,17 @@ from recollect.stores.relational.archive import Loading
 from recollect.stores.relational.counting import present_model
 from recollect.stores.relational.session import Row, Session, seen
 from recollect.stores.relational.twins import Hearsay, News, refusal, refuse_second
+
+_COUNTED = {
+    Use.SERVED: "count_served",
+    Use.ECHOED: "count_echoed",
+    Use.QUOTED: "count_quoted",
+    Use.FOLLOWED: "count_followed",
+}
+"""The statement that counts a use."""
+
+_UNCOUNTED = {Use.QUOTED: "uncount_quoted", Use.FOLLOWED: "uncount_followed"}
+"""The statement that counts a sign no longer."""
 
 
 @dataclass(slots=True)
@@ -195,6 +207,18 @@ class RelationalWriting:
             self._run("scope_changed", scope=scope, commit=self._here.number)
         return memory.recorded(self.at, self._here.number)
 
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]:
+        self._db.enter(scope)
+        return timeline.timeline(self._db, scope, levels, since, before, statuses)
+
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         self._db.enter(scope)
         return timeline.touched(self._db, scope, level, after)
@@ -225,33 +249,51 @@ class RelationalWriting:
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
         self._db.enter(scope)
         refuse_other_use(use, USES)
-        count = "count_served" if use is Use.SERVED else "count_echoed"
-        when = rows.micros(at)
+        refuse_sign_of_nothing(use, context)
+        when, commit = rows.micros(at), self._here.number
         for number, owner in self._places(scope, ids):
-            self._run("add_use", memory=number, use=use.value, at=when, context=context, commit=self._here.number)
-            self._run(count, memory=number, scope=owner, at=when, commit=self._here.number)
-            self._run("scope_used", scope=owner, commit=self._here.number)
+            what = {"memory": number, "use": use.value, "context": context}
+            if use in SIGNS and self._one("sign", **what) is not None:
+                continue
+            self._run("add_use", at=when, commit=commit, **what)
+            self._run(_COUNTED[use], memory=number, scope=owner, at=when, commit=commit)
+            self._run("scope_used", scope=owner, commit=commit)
+
+    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+        self._db.enter(scope)
+        refuse_other_use(sign, SIGNS)
+        for number, owner in self._places(scope, ids):
+            what = {"memory": number, "use": sign.value, "context": context}
+            if self._one("sign", **what) is not None:
+                self._run("drop_sign", **what)
+                self._run(_UNCOUNTED[sign], memory=number, commit=self._here.number)
+                self._run("scope_used", scope=owner, commit=self._here.number)
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
         self._db.enter(scope)
+        by_memory: dict[MemoryId, list[Vote]] = {}
         for vote in votes:
             refuse_other_use(vote.use, VOICES)
-            for number, owner in self._places(scope, [vote.memory]):
-                self._run(
-                    "add_vote",
-                    memory=number,
-                    context=vote.context,
-                    by=vote.by,
-                    use=vote.use.value,
-                    at=rows.micros(vote.at),
-                    commit=self._here.number,
-                )
-                cast = self._db.all("votes_on", memory=number)
-                helped, misled = tally_votes(standing(rows.vote(*row) for row in cast))
-                self._run(
-                    "count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=self._here.number
-                )
-                self._run("scope_used", scope=owner, commit=self._here.number)
+            by_memory.setdefault(vote.memory, []).append(vote)
+        for id, cast in by_memory.items():
+            for number, owner in self._places(scope, [id]):
+                self._cast(cast, number, owner)
+
+    def _cast(self, votes: Sequence[Vote], number: int, owner: int) -> None:
+        """Keep votes on one memory, and what all on it come to."""
+        commit = self._here.number
+        for vote in votes:
+            given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.micros(vote.at)}
+            self._run("add_vote", memory=number, commit=commit, **given)
+        cast = self._db.all("votes_on", memory=number)
+        helped, misled = tally_votes(standing(rows.vote(*row) for row in cast))
+        self._run("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=commit)
+        self._run("scope_used", scope=owner, commit=commit)
+
+    def context(self, scope: Scope, id: str) -> Trace | None:
+        self._db.enter(scope)
+        row = self._one("context", id=id, path=str(scope))
+        return None if row is None else rows.trace(row[0])
 
     def trace(self, trace: Trace) -> None:
         self._db.enter(trace.scope)
@@ -268,7 +310,8 @@ class RelationalWriting:
         if encoder is not None:
             self.adopt(encoder)
         self._news, self._hearsay = None, Hearsay(self._db)
-        loaded = Loading(self._db, self._taken_in, encoder=self._encoder()[0]).load(items)
+        loading = Loading(self._db, self._taken_in, lambda: self._here.first, encoder=self._encoder()[0])
+        loaded = loading.load(items)
         self._commits = {realm: commit for realm, commit in self._commits.items() if commit.begun}
         return loaded
 

@@ -187,7 +187,7 @@ def _usage(db: apsw.Connection) -> Problems:
     for vote in all_rows(db, "check_votes"):
         votes[vote[0]].append(vote)
     for number, id, scope, said_scope, *counted in db.execute(SQL["check_usage"]):
-        said, logged = counted[:6], counted[6:]
+        said, logged = counted[:8], counted[8:]
         true = [*logged, *tally_votes(standing(rows.vote(*row) for row in votes.get(number, [])))]
         if said_scope is not None and said_scope != scope:
             yield f"the usage of memory {id} is kept for another scope"

@@ -59,7 +59,8 @@ SELECT count(*) FROM memories WHERE scope = :scope AND changed > :after;
 SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :scope AND changed > :after;
 
 -- name: entries_known_at
--- The memories of a scope as they stood after a commit; their usage is read apart.
+-- The memories of a scope as they stood after a commit, as far as they changed after an earlier one; all of them after
+-- none. Their usage is read apart.
 SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s},
        s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
@@ -68,12 +69,12 @@ FROM memories m
 JOIN (
     SELECT number AS memory, changed, kind, level, status, shared, pinned, importance, confidence, salience, revisions,
            created_at, updated_at, valid_from, valid_until, more, content
-    FROM memories WHERE scope = :scope AND changed <= :commit
+    FROM memories WHERE scope = :scope AND changed > :after AND changed <= :commit
     UNION ALL
     SELECT memory, v.changed, v.kind, v.level, v.status, v.shared, v.pinned, v.importance, v.confidence, v.salience,
            v.revisions, v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more, v.content
     FROM versions v JOIN memories o ON o.number = v.memory
-    WHERE o.scope = :scope AND v.changed <= :commit AND v.until > :commit
+    WHERE o.scope = :scope AND o.changed > :commit AND v.changed > :after AND v.changed <= :commit AND v.until > :commit
 ) s ON s.memory = m.number
 JOIN contents c ON c.number = s.content
 LEFT JOIN vectors v ON v.key = 256 * s.content + :encoder
@@ -96,20 +97,60 @@ JOIN versions v ON v.number = (
 JOIN contents c ON c.number = v.content
 LEFT JOIN vectors w ON w.key = 256 * v.content + :encoder;
 
--- name: uses_known_at
-SELECT u.memory, u.use, count(*), max(u.at)
-FROM uses u JOIN memories m ON m.number = u.memory
-WHERE m.scope = :scope AND u.changed <= :commit
-GROUP BY u.memory, u.use;
+-- name: served_known_at
+-- How often the memories of a scope had been served after a commit, of those that were since an earlier one.
+SELECT u.memory, count(*), max(u.at)
+FROM usage g JOIN uses u ON u.memory = g.memory
+WHERE g.scope = :scope AND g.changed > :after AND u.use = 'served' AND u.changed <= :commit AND EXISTS (
+    SELECT 1 FROM uses n WHERE n.memory = g.memory AND n.changed > :after AND n.changed <= :commit
+)
+GROUP BY u.memory;
 
 -- name: votes_known_at
+-- The votes on memories of a scope that had been cast after a commit, of those that got one since an earlier one.
 SELECT v.memory, v.context, v.by, v.use, v.at
-FROM votes v JOIN memories m ON m.number = v.memory
-WHERE m.scope = :scope AND v.changed <= :commit
+FROM usage g JOIN votes v ON v.memory = g.memory
+WHERE g.scope = :scope AND g.changed > :after AND v.changed <= :commit AND EXISTS (
+    SELECT 1 FROM votes n WHERE n.memory = g.memory AND n.changed > :after AND n.changed <= :commit
+)
 ORDER BY v.number;
+
+-- name: served_until
+-- How often these memories had been served after a commit.
+SELECT memory, count(*), max(at) FROM uses
+WHERE memory IN (SELECT value FROM json_each(:memories)) AND use = 'served' AND changed <= :commit
+GROUP BY memory;
+
+-- name: votes_until
+-- The votes on these memories that had been cast after a commit.
+SELECT memory, context, by, use, at FROM votes
+WHERE memory IN (SELECT value FROM json_each(:memories)) AND changed <= :commit
+ORDER BY number;
 
 -- name: votes_on
 SELECT memory, context, by, use, at FROM votes WHERE memory = :memory ORDER BY number;
+
+-- name: votes_in
+-- All votes cast in those of these contexts that are the scope's, on memories that it may see.
+SELECT m.id, v.context, v.by, v.use, v.at
+FROM json_each(:contexts) asked
+JOIN contexts c ON c.id = asked.value JOIN scopes o ON o.number = c.scope AND o.path = :path
+JOIN votes v ON v.context = c.id
+JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope
+WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)))
+ORDER BY v.number;
+
+-- name: signs_in
+-- The signs of memories that the scope may see in those of these contexts that are its own.
+SELECT u.context, m.id, u.use
+FROM json_each(:contexts) asked
+JOIN contexts c ON c.id = asked.value JOIN scopes o ON o.number = c.scope AND o.path = :path
+JOIN uses u ON u.context = c.id AND u.use IN ('quoted', 'followed')
+JOIN memories m ON m.number = u.memory JOIN scopes p ON p.number = m.scope
+WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)));
+
+-- name: sign
+SELECT 1 FROM uses WHERE context = :context AND memory = :memory AND use = :use AND use IN ('quoted', 'followed');
 
 -- name: memories_now
 -- Those of these memories that are still as they were in the commits given with them.
@@ -118,13 +159,24 @@ FROM json_each(:places) asked
 JOIN memories m ON m.number = asked.value ->> 0 AND m.changed = asked.value ->> 1
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content;
 
--- name: memory_then
--- A memory as it was after that commit, if it has changed since.
-SELECT m.id, p.path, c.title, c.text, {state:v}
-FROM versions v
+-- name: memories_then
+-- These memories as they were after the commits given with them, if they have changed since; of several versions of one
+-- commit the last one comes last.
+SELECT m.number, m.id, p.path, c.title, c.text, {state:v}
+FROM json_each(:places) asked
+JOIN versions v ON v.memory = asked.value ->> 0 AND v.changed = asked.value ->> 1
 JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
-WHERE v.memory = :memory AND v.changed = :changed
-ORDER BY v.number DESC LIMIT 1;
+ORDER BY v.number;
+
+-- name: states_of
+-- The states of these memories, the present one last: which version, which commit, which content, and whether it has left
+-- the index of directions.
+SELECT v.memory, v.number, v.changed, v.content, {unembedded:v}
+FROM json_each(:memories) asked JOIN versions v ON v.memory = asked.value
+UNION ALL
+SELECT m.number, 9223372036854775807, m.changed, m.content, {unembedded:m}
+FROM json_each(:memories) asked JOIN memories m ON m.number = asked.value
+ORDER BY 1, 2;
 
 -- name: memory_in_version
 -- A memory in a former version, if it is the one that was there after that commit: numbers are given anew.
@@ -310,7 +362,7 @@ WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND changed > :afte
 GROUP BY created_at ORDER BY created_at;
 
 -- name: usage_of
-SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.last_served_at, u.last_echoed_at
+SELECT m.id, u.served, u.helped, u.misled, u.echoed, u.quoted, u.followed, u.last_served_at, u.last_echoed_at
 FROM json_each(:ids) asked JOIN memories m ON m.id = asked.value
 JOIN usage u ON u.memory = m.number JOIN scopes p ON p.number = m.scope
 WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)));
@@ -363,6 +415,23 @@ INSERT INTO usage (memory, scope, echoed, last_echoed_at, changed) VALUES (:memo
 ON CONFLICT (memory) DO UPDATE
 SET echoed = echoed + 1, last_echoed_at = max(coalesce(last_echoed_at, :at), :at), changed = :commit;
 
+-- name: count_quoted
+INSERT INTO usage (memory, scope, quoted, changed) VALUES (:memory, :scope, 1, :commit)
+ON CONFLICT (memory) DO UPDATE SET quoted = quoted + 1, changed = :commit;
+
+-- name: count_followed
+INSERT INTO usage (memory, scope, followed, changed) VALUES (:memory, :scope, 1, :commit)
+ON CONFLICT (memory) DO UPDATE SET followed = followed + 1, changed = :commit;
+
+-- name: drop_sign
+DELETE FROM uses WHERE context = :context AND memory = :memory AND use = :use AND use IN ('quoted', 'followed');
+
+-- name: uncount_quoted
+UPDATE usage SET quoted = quoted - 1, changed = :commit WHERE memory = :memory;
+
+-- name: uncount_followed
+UPDATE usage SET followed = followed - 1, changed = :commit WHERE memory = :memory;
+
 -- name: count_votes
 INSERT INTO usage (memory, scope, helped, misled, changed) VALUES (:memory, :scope, :helped, :misled, :commit)
 ON CONFLICT (memory) DO UPDATE SET helped = :helped, misled = :misled, changed = :commit;
@@ -375,6 +444,10 @@ INSERT INTO contexts (id, scope, made_at, trace, changed) VALUES (:id, :scope, :
 
 -- name: context
 SELECT c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE c.id = :id AND p.path = :path;
+
+-- name: context_ids
+-- The contexts of a scope in the order in which they were made.
+SELECT c.id FROM contexts c JOIN scopes p ON p.number = c.scope WHERE p.path = :path ORDER BY c.made_at, c.id;
 
 -- name: key
 SELECT k.body, m.id, k.verdict, k.at
@@ -409,8 +482,12 @@ ON CONFLICT (scope, key) DO NOTHING;
 
 -- name: add_usage
 -- What happened to a memory, added up.
-INSERT INTO usage (memory, scope, served, helped, misled, echoed, last_served_at, last_echoed_at, changed)
-VALUES (:memory, :scope, :served, :helped, :misled, :echoed, :last_served_at, :last_echoed_at, :changed);
+INSERT INTO usage (
+    memory, scope, served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at, changed
+)
+VALUES (
+    :memory, :scope, :served, :helped, :misled, :echoed, :quoted, :followed, :last_served_at, :last_echoed_at, :changed
+);
 
 -- name: drop_old_keys
 DELETE FROM keys WHERE scope = :scope AND at < :before;

@@ -25,7 +25,7 @@ ON CONFLICT (job, due) DO UPDATE SET
     started = excluded.started, ended = excluded.ended, counts = excluded.counts, problem = excluded.problem;
 
 -- name: drop_occurrences
--- The oldest, but for so many.
-DELETE FROM occurrences WHERE job = :job AND due < (
-    SELECT min(due) FROM (SELECT due FROM occurrences WHERE job = :job ORDER BY due DESC LIMIT :most)
+-- All but so many: first those that a clock far ahead made, then the oldest; and none that is not over.
+DELETE FROM occurrences WHERE job = :job AND state IN ('done', 'failed') AND due NOT IN (
+    SELECT due FROM occurrences WHERE job = :job ORDER BY due > :ahead, due DESC LIMIT :most
 );

@@ -83,6 +83,28 @@ UPDATE usage SET helped = :helped, misled = :misled WHERE memory = :memory;
 -- Nothing that was read of it before may be relied on.
 UPDATE scopes SET emptied = emptied + 1 WHERE number = :scope;
 
+-- name: uncount_signs
+-- Memories of a scope's ancestors have no sign any more in these contexts; `drop_signs` comes next.
+UPDATE usage SET (quoted, followed) = (
+    SELECT usage.quoted - count(*) FILTER (WHERE s.use = 'quoted'),
+           usage.followed - count(*) FILTER (WHERE s.use = 'followed')
+    FROM uses s
+    WHERE s.memory = usage.memory AND s.context IN (SELECT value FROM json_each(:contexts))
+      AND s.use IN ('quoted', 'followed')
+)
+WHERE memory IN (
+    SELECT s.memory FROM uses s JOIN memories m ON m.number = s.memory JOIN scopes p ON p.number = m.scope
+    WHERE s.use IN ('quoted', 'followed') AND s.context IN (SELECT value FROM json_each(:contexts))
+      AND p.path IN (SELECT value FROM json_each(:ancestors))
+);
+
+-- name: drop_signs
+DELETE FROM uses
+WHERE use IN ('quoted', 'followed') AND context IN (SELECT value FROM json_each(:contexts)) AND memory IN (
+    SELECT m.number FROM memories m JOIN scopes p ON p.number = m.scope
+    WHERE p.path IN (SELECT value FROM json_each(:ancestors))
+);
+
 -- name: unname_uses
 -- Memories of a scope's ancestors stay used, and by nobody in particular.
 UPDATE uses SET context = NULL
@@ -110,7 +132,7 @@ WITH inside (number) AS ({inside})
 SELECT
     (SELECT count(*) FROM versions v JOIN memories m ON m.number = v.memory WHERE m.scope IN inside),
     (SELECT count(*) FROM contexts c WHERE c.scope IN inside),
-    total(u.served), total(u.echoed), total(u.helped), total(u.misled)
+    total(u.served), total(u.echoed), total(u.helped), total(u.misled), total(u.quoted), total(u.followed)
 FROM usage u WHERE u.scope IN inside;
 
 -- name: inventory
@@ -247,8 +269,10 @@ SELECT DISTINCT s.changed FROM (
 
 -- name: check_usage
 -- What was counted, beside what the log says; the votes are read apart.
-SELECT m.number, m.id, m.scope, u.scope, u.served, u.echoed, u.last_served_at, u.last_echoed_at, u.helped, u.misled,
+SELECT m.number, m.id, m.scope, u.scope, u.served, u.echoed, u.quoted, u.followed, u.last_served_at, u.last_echoed_at,
+       u.helped, u.misled,
        count(*) FILTER (WHERE l.use = 'served'), count(*) FILTER (WHERE l.use = 'echoed'),
+       count(*) FILTER (WHERE l.use = 'quoted'), count(*) FILTER (WHERE l.use = 'followed'),
        max(l.at) FILTER (WHERE l.use = 'served'), max(l.at) FILTER (WHERE l.use = 'echoed')
 FROM memories m LEFT JOIN usage u ON u.memory = m.number LEFT JOIN uses l ON l.memory = m.number
 GROUP BY m.number;

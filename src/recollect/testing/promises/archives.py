@@ -12,7 +12,7 @@ from recollect.model.kept import Kept
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trace import Trace
-from recollect.model.usage import Use
+from recollect.model.usage import VOTES_THAT_COUNT, Usage, Use
 from recollect.model.verdict import Created
 from recollect.ports import Store
 from recollect.testing.builders import NOW, SCOPE
@@ -44,6 +44,8 @@ def live(writer: Store, clock: Clock) -> None:
         writer,
         lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, clock.now, "context"),
         lambda writing: writing.record(BELOW, ids("b"), Use.ECHOED, NOW, None),
+        lambda writing: writing.record(SCOPE, ids("a", "b"), Use.QUOTED, NOW, "context"),
+        lambda writing: writing.record(SCOPE, ids("b"), Use.FOLLOWED, NOW, "context"),
         lambda writing: writing.vote(SCOPE, [a_vote("b"), a_vote("a", Use.MISLED)]),
         lambda writing: writing.keep(kept),
         lambda writing: writing.trace(a_trace("context", "a", "b")),
@@ -79,7 +81,8 @@ class Counts:
         assert stats.kinds == {Kind.FACT: 1, Kind.OBSERVATION: 3}
         assert (stats.scopes, stats.largest) == (3, ((SCOPE, 2), (OTHER, 1), (BELOW, 1)))
         assert (stats.versions, stats.contexts) == (6, 2)
-        assert stats.uses == {Use.SERVED: 2, Use.HELPED: 1, Use.MISLED: 1, Use.ECHOED: 1}
+        voted = {Use.HELPED: 1, Use.MISLED: 1}
+        assert stats.uses == {**voted, Use.SERVED: 2, Use.ECHOED: 1, Use.QUOTED: 2, Use.FOLLOWED: 1}
         assert (stats.unembedded, stats.encoder) == (0, ENCODER)
 
     def test_a_scope_is_counted_with_those_below_it_or_alone(self, store: Store, writer: Store, clock: Clock) -> None:
@@ -119,6 +122,8 @@ class Archives:
         assert [(one.use, one.context, one.recorded_at) for one in b.uses] == [
             (Use.SERVED, "context", NOW + timedelta(hours=2)),
             (Use.ECHOED, None, NOW + timedelta(hours=2)),
+            (Use.QUOTED, "context", NOW + timedelta(hours=2)),
+            (Use.FOLLOWED, "context", NOW + timedelta(hours=2)),
         ]
         assert [one.vote for one in a.votes] == [a_vote("a", Use.MISLED)]
         assert [one.key for one in b.keys] == ["key"]
@@ -149,6 +154,24 @@ class Archives:
         assert candidates(store.gather(a_probe("what does a say?"))) == found
         assert (seen(store, SCOPE, known_at=before), seen(store, SCOPE)) == ([], ["a", "b"])
         assert [one.recorded_at for one in store.history(SCOPE, MemoryId("a"))] == [clock.now] * 2
+
+    def test_votes_that_are_taken_in_are_as_new_as_they_were_whatever_clock_they_were_cast_by(
+        self, store: Store, writer: Store, clock: Clock
+    ) -> None:
+        put(writer, a_note("a"))
+        ahead = NOW + timedelta(days=365)
+        votes = [a_vote("a", context=f"{number}", at=ahead) for number in range(VOTES_THAT_COUNT)]
+        for cast in (votes, [a_vote("a", Use.MISLED, context="z")], [a_vote("a", Use.MISLED, context="0")]):
+            clock.move(timedelta(hours=1))
+            writer.write(lambda writing, cast=cast: writing.vote(SCOPE, cast))  # type: ignore[misc]
+        before, (_, items) = store.usage(SCOPE, ids("a")), archive(store)
+        assert before == [Usage(helped=VOTES_THAT_COUNT - 2, misled=2)]
+        writer.write(lambda writing: writing.erase_all(SCOPE))
+        load(writer, items)
+        assert store.usage(SCOPE, ids("a")) == before
+        vote = a_vote("a", Use.MISLED, context="anew", at=NOW - timedelta(days=1))
+        writer.write(lambda writing: writing.vote(SCOPE, [vote]))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 3, misled=3)]
 
     def test_what_is_there_already_is_skipped_and_what_says_something_else_is_a_conflict(
         self, store: Store, writer: Store, clock: Clock

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from recollect.model.eligibility import Barrier
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
+from recollect.model.usage import VOTES_THAT_COUNT, Use
 from recollect.ports import Store
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import (
@@ -135,6 +135,46 @@ class KnownAt:
         expected = [None, (1 + 1) / (1 + 2), (2 + 1) / (2 + 2), (1 + 1) / (2 + 2), (1 + 1) / (3 + 2)]
         found = [store.gather(a_probe(known_at=NOW + days * DAY)) for days in range(5)]
         assert [the_candidate(one, "a").usefulness for one in found] == expected
+
+    def test_what_was_away_for_a_while_comes_back_with_all_that_had_happened_to_it(
+        self, store: Store, writer: Store, clock: Clock
+    ) -> None:
+        mine, theirs = a_note("a"), a_note("team", scope=TEAM, shared=True)
+        put(writer, mine, theirs, a_note("b"))
+        writer.write(lambda writing: writing.record(SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a"), a_vote("team", Use.MISLED)]))
+        clock.move(DAY)
+        put(writer, mine.changed(status=Status.FORGOTTEN), theirs.changed(shared=False))
+        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a", by="ben")]))
+        clock.move(DAY)
+        put(writer, mine, theirs, a_note("new"))
+        clock.move(DAY)
+        put(writer, a_note("b", text="later"), a_note("other", scope=TEAM))
+        expected = {"a": (1, 3 / 4, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None), "new": (0, None, None)}
+
+        def known(days: int) -> dict[MemoryId, tuple[int | None, float | None, datetime | None]]:
+            found = candidates(store.gather(a_probe(known_at=NOW + days * DAY)))
+            return {id: (one.served, one.usefulness, one.last_accessed_at) for id, one in found.items()}
+
+        assert known(1) == {"b": (0, None, None)}
+        assert known(2) == expected
+        assert known(0) == {"a": (1, 2 / 3, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None)}
+        assert known(2) == expected
+
+    def test_of_a_principals_votes_the_newest_few_are_those_taken_in_last_until_then(
+        self, store: Store, writer: Store, clock: Clock
+    ) -> None:
+        put(writer, a_note("a"))
+        ahead = [a_vote("a", context=f"ahead {number}", at=NOW + 365 * DAY) for number in range(VOTES_THAT_COUNT)]
+        for votes in (ahead, [a_vote("a", Use.MISLED, context="x")], [a_vote("a", Use.MISLED, context="ahead 2")]):
+            clock.move(DAY)
+            writer.write(lambda writing, votes=votes: writing.vote(SCOPE, votes))  # type: ignore[misc]
+        clock.move(DAY)
+        put(writer, a_note("b"))
+        misled = [
+            the_candidate(store.gather(a_probe(known_at=NOW + days * DAY)), "a").usefulness for days in (3, 1, 2, 3)
+        ]
+        assert misled == [(VOTES_THAT_COUNT - count + 1) / (VOTES_THAT_COUNT + 2) for count in (2, 0, 1, 2)]
 
     def test_the_present_and_what_is_known_now_are_the_same(self, store: Store, writer: Store, clock: Clock) -> None:
         team = [a_note(f"team {number}", scope=TEAM, shared=number % 2 == 0) for number in range(6)]

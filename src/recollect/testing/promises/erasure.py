@@ -8,7 +8,7 @@ from recollect.model.erasure import Erased, Lineage
 from recollect.model.kept import Kept
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Use
+from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use
 from recollect.model.verdict import Created
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
@@ -227,6 +227,31 @@ class Erasure:
         assert [one.helped for one in store.usage(OTHER, ids("team"))] == [len(votes)]
         judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
         assert judged == (len(votes) + 1) / (len(votes) + 2)
+
+    def test_all_whose_names_were_erased_count_for_no_more_than_one_principal_and_the_newest_do(
+        self, store: Store, writer: Store, clock: Clock
+    ) -> None:
+        put(writer, a_note("team", scope=TEAM, shared=True))
+        counted = []
+        for number in range(3):
+            child = Scope.parse(f"acme/child-{number}")
+            contexts = [f"{number}, {each}" for each in range(VOTES_THAT_COUNT + 1)]
+            use = Use.HELPED if number < 2 else Use.MISLED
+            votes = [a_vote("team", use, context=one, by=by) for one in contexts for by in ("ana", "ben")]
+            traces = [a_trace(one, "team", scope=child) for one in contexts]
+            together(writer, *(lambda writing, trace=trace: writing.trace(trace) for trace in traces))
+            writer.write(lambda writing, child=child, votes=votes: writing.vote(child, votes))  # type: ignore[misc]
+            clock.move(timedelta(days=1))
+            store.gather(a_probe(scope=OTHER, known_at=NOW))
+            writer.write(lambda writing, child=child: writing.erase_all(child))  # type: ignore[misc]
+            counted += store.usage(OTHER, ids("team"))
+            known = [store.gather(a_probe(scope=OTHER, known_at=moment)) for moment in (None, NOW)]
+            judged = [the_candidate(one, "team").usefulness for one in known]
+            assert judged == [counted[-1].usefulness, (VOTES_THAT_COUNT + 1) / (VOTES_THAT_COUNT + 2)]
+        assert counted == [*2 * [Usage(helped=VOTES_THAT_COUNT)], Usage(misled=VOTES_THAT_COUNT)]
+        vote = a_vote("team", by="eva")
+        writer.write(lambda writing: writing.vote(OTHER, [vote]))
+        assert store.usage(OTHER, ids("team")) == [Usage(helped=1, misled=VOTES_THAT_COUNT)], "others are heard beside"
 
     def test_what_is_noted_of_a_scope_goes_with_what_is_erased_of_it_and_is_counted(self, writer: Store) -> None:
         put(writer, a_note("a"), a_note("theirs", scope=OTHER))

@@ -1,5 +1,6 @@
 """What happened to a memory is counted beside it: uses, votes, keys and contexts."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -8,11 +9,22 @@ from recollect.errors import FieldError
 from recollect.model.kept import KEPT_FOR, Kept
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote
+from recollect.model.usage import SIGNS, UNUSED, VOTES_THAT_COUNT, Usage, Use, Vote
 from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated, Verdict
 from recollect.ports import Store
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.keeping import a_note, a_probe, a_trace, a_vote, ids, passed_over, put, the_candidate, together
+from recollect.testing.keeping import (
+    a_making,
+    a_note,
+    a_probe,
+    a_trace,
+    a_vote,
+    ids,
+    passed_over,
+    put,
+    the_candidate,
+    together,
+)
 
 DAY = timedelta(days=1)
 A = MemoryId("a")
@@ -93,7 +105,7 @@ class Uses:
         for use in (Use.HELPED, Use.MISLED):
             with pytest.raises(FieldError, match="served"):
                 record(writer, use, "a")
-        for use in (Use.SERVED, Use.ECHOED):
+        for use in (Use.SERVED, Use.ECHOED, *SIGNS):
             with pytest.raises(FieldError, match="helped"):
                 vote(writer, a_vote("a", use))
         assert store.usage(SCOPE, ids("a")) == [UNUSED]
@@ -132,15 +144,44 @@ class Votes:
         vote(writer, a_vote("a", by="ben"))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT, misled=1)]
 
-    def test_the_newest_votes_are_those_cast_for_the_latest_moment_not_those_taken_in_last(
+    def test_the_newest_votes_are_those_taken_in_last_whatever_clock_they_were_cast_by(
         self, store: Store, writer: Store
     ) -> None:
         put(writer, a_note("a"))
-        vote(writer, *(a_vote("a", context=f"{number}", at=NOW) for number in range(VOTES_THAT_COUNT)))
-        vote(writer, a_vote("a", Use.MISLED, context="old", at=NOW - DAY))
-        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT)]
-        vote(writer, a_vote("a", Use.MISLED, context="new", at=NOW + DAY))
+        ahead = NOW + 365 * DAY
+        vote(writer, *(a_vote("a", context=f"{number}", at=ahead) for number in range(VOTES_THAT_COUNT)))
+        vote(writer, a_vote("a", Use.MISLED, context="after", at=NOW))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 1, misled=1)]
+        vote(writer, a_vote("a", Use.MISLED, context="0", at=NOW), a_vote("a", context="before", at=NOW - DAY))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 2, misled=2)]
+
+    def test_a_principal_has_no_more_say_by_repeating_it(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"), a_note("c"))
+        vote(writer, *(a_vote("a", at=NOW + number * DAY) for number in range(200)))
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=1)]
+        vote(writer, *(a_vote("b", context=f"{number}", at=NOW + number * DAY) for number in range(50)))
+        assert store.usage(SCOPE, ids("b")) == [Usage(helped=VOTES_THAT_COUNT)]
+        vote(writer, *(a_vote("c", use, by=name) for use, name in ((Use.HELPED, "ana"), (Use.MISLED, "ben"))))
+        found = store.gather(a_probe())
+        assert [the_candidate(found, id).usefulness for id in "abc"] == [2 / 3, 6 / 7, 2 / 4]
+
+    def test_the_votes_of_contexts_are_told_as_they_stand(self, store: Store, writer: Store) -> None:
+        below = Scope.parse("acme/ana/below")
+        put(writer, a_note("b"), a_note("a", shared=True), a_note("mine", scope=below), a_note("hidden"))
+        for trace in (a_trace("one", "a", "b"), a_trace("two", "a"), a_trace("theirs", "a", scope=below)):
+            writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+        first, second = a_vote("b", Use.MISLED, context="one"), a_vote("b", context="one", at=NOW + DAY)
+        others = [a_vote("b", context="one", by="ben"), a_vote("a", context="one"), a_vote("a", context="two")]
+        vote(writer, first, *others, second, a_vote("a", context="unknown"))
+        theirs = a_vote("a", context="theirs", by="below")
+        writer.write(lambda writing: writing.vote(below, [theirs, a_vote("mine", context="theirs")]))
+        ben, on_a, in_two = others
+        assert store.votes(SCOPE, ["two", "one", "one", "nowhere", "theirs"]) == [on_a, second, ben, in_two]
+        assert store.votes(SCOPE, ["two"]) == [in_two]
+        assert store.votes(SCOPE, []) == []
+        assert store.votes(below, ["one", "theirs"]) == [theirs, a_vote("mine", context="theirs")]
+        put(writer, a_note("a", shared=False))
+        assert store.votes(below, ["theirs"]) == [a_vote("mine", context="theirs")], "not shared any more"
 
 
 VERDICTS: list[Verdict] = [Created(), Updated(3), Reinforced(A), Changed("pinned"), Unchanged()]
@@ -223,3 +264,33 @@ class Contexts:
         assert [store.context(SCOPE, f"{number}") for number in range(5)] == [
             a_trace(f"{number}", f"m{number}") for number in range(5)
         ]
+
+    def test_with_what_a_context_was_made_is_kept_with_it(self, store: Store, writer: Store) -> None:
+        made = a_trace("context", "a", making=a_making(items=3, reserves={"fact": 40}), elsewhere=True)
+        bare = a_trace("bare", making=a_making(encoder=None, directions=None, text=None))
+        together(writer, lambda writing: writing.trace(made), lambda writing: writing.trace(bare))
+        assert [store.context(SCOPE, one.id) for one in (made, bare)] == [made, bare]
+
+    def test_the_contexts_of_a_scope_are_given_by_when_they_were_made(self, store: Store, writer: Store) -> None:
+        below = a_trace("below", scope=Scope.parse("acme/ana/x"))
+        kept = [a_trace(f"{id}", made_at=NOW + days * DAY) for id, days in (("c", 1), ("b", 0), ("a", 1), ("d", -1))]
+        for trace in (below, *kept, a_trace("above", scope=Scope.parse("acme"))):
+            writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+        assert [one.id for one in store.contexts(SCOPE)] == ["d", "b", "a", "c"]
+        assert list(store.contexts(below.scope)) == [below]
+        assert list(store.contexts(Scope.parse("acme/an"))) == []
+
+    def test_however_many_contexts_there_are_each_is_given_once(self, store: Store, writer: Store) -> None:
+        names = [f"{number:04}" for number in range(1_201)]
+        together(writer, *(lambda writing, id=id: writing.trace(a_trace(id)) for id in names))
+        assert [one.id for one in store.contexts(SCOPE)] == names
+
+    def test_what_is_erased_is_in_no_context_any_more_nor_in_a_sum(self, store: Store, writer: Store) -> None:
+        put(writer, a_note("a"), a_note("b"), a_note("c"))
+        trace = a_trace("context", "a", "b", omitted=(passed_over("c"),), making=a_making())
+        writer.write(lambda writing: writing.trace(trace))
+        writer.write(lambda writing: writing.erase(SCOPE, ids("c")))
+        assert store.context(SCOPE, "context") == replace(trace, omitted=())
+        writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
+        left = a_trace("context", "b", making=a_making(text=None))
+        assert store.context(SCOPE, "context") == left

@@ -1,0 +1,115 @@
+"""Episodes: how a task and what was done for it are kept in memories, and what is told from those.
+
+An episode is a memory of its task; plan and outcome are in its metadata. An action is a memory that names its episode
+in `derived_from`, with all of it as JSON in its text, and is in no index: it is found by its episode alone.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import FieldError
+from recollect.model import limits
+from recollect.model.episode import Episode, Outcome, action_of
+from recollect.model.index import Index
+from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Memory
+
+NOTES = ("plan", "outcome", "lessons", "failure_modes", "completed_at", "contexts")
+"""What is kept in the metadata of an episode."""
+
+ROOM = 256
+"""So many characters of JSON are left for completing an episode with an outcome alone."""
+
+NOWHERE = tuple(Index)
+"""The indexes that an action is not in."""
+
+LEAST_SURE, MOST_SURE = 0.3, 0.9
+"""Between what what is learned of one episode is taken for sure: one case proves nothing, and is no rumour either."""
+
+
+def begun(plan: Sequence[str]) -> dict[str, Any]:
+    """What an episode keeps when it begins."""
+    noted = {"plan": list(plan)}
+    size = len(json.dumps(noted))
+    if size > LONGEST_METADATA - ROOM:
+        what = f"its steps are {size} characters of JSON together; at most {LONGEST_METADATA - ROOM} fit"
+        raise FieldError(f"{what}: say less in each", field="plan")
+    return noted
+
+
+def ended(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]) -> dict[str, Any]:
+    """What it keeps from when it is completed on; refused if that is too much."""
+    noted = {
+        **metadata,
+        "outcome": outcome.score,
+        "lessons": list(outcome.lessons),
+        "failure_modes": list(outcome.failure_modes),
+        "completed_at": outcome.at.isoformat(),
+        "contexts": list(contexts),
+    }
+    size = len(json.dumps(noted))
+    if size > LONGEST_METADATA:
+        longest = max(("lessons", "failure_modes", "contexts"), key=lambda name: len(json.dumps(noted[name])))
+        what = f"plan, lessons and failure modes are {size} characters of JSON together; at most {LONGEST_METADATA} fit"
+        raise FieldError(f"{what}: say less in each, or remember the rest by itself", field=longest)
+    return noted
+
+
+def outcome_of(memory: Memory) -> Outcome | None:
+    """How the task of an episode went, if it is completed; what somebody put there that is none counts as nothing."""
+    noted = memory.metadata
+    lessons, failures = _texts(noted.get("lessons")), _texts(noted.get("failure_modes"))
+    try:
+        score = limits.a_share("outcome", noted["outcome"])
+        at = limits.a_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return Outcome(score=score, lessons=lessons, failure_modes=failures, at=at)
+
+
+def contexts_of(memory: Memory) -> tuple[str, ...]:
+    """The contexts that were named when a task was completed."""
+    return _texts(memory.metadata.get("contexts"))
+
+
+def decided_by(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
+    """All contexts that a task was decided by: those of what was done for it, and those named in the end."""
+    done = (action_of(one).context for one in actions if episode.id in one.derived_from)
+    return tuple(dict.fromkeys([*(one for one in done if one is not None), *contexts_of(episode)]))
+
+
+def episode_of(memory: Memory, *, value: float | None) -> Episode:
+    """The episode that a memory is, without its actions."""
+    return Episode(
+        id=memory.id,
+        scope=memory.scope,
+        task=memory.text,
+        started_at=memory.created_at,
+        plan=_texts(memory.metadata.get("plan")),
+        outcome=outcome_of(memory),
+        value=value,
+        session=memory.session,
+        status=memory.status,
+        pinned=memory.pinned,
+        contexts=contexts_of(memory),
+    )
+
+
+def sureness(outcome: float, *, of_failure: bool) -> float:
+    """How sure what was learned is: a lesson the more, the better it went; what went wrong the more, the worse."""
+    limits.a_share("outcome", outcome)
+    share = 1.0 - outcome if of_failure else outcome
+    return LEAST_SURE + (MOST_SURE - LEAST_SURE) * share
+
+
+def some_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Texts, each once and none of them blank; refused if there are too many."""
+    texts = tuple(dict.fromkeys(limits.a_content(field, one) for one in limits.several(field, given)))
+    if len(texts) > MOST_ITEMS:
+        raise FieldError(f"{len(texts)} of them; at most {MOST_ITEMS} are allowed", field=field)
+    return texts
+
+
+def _texts(noted: object) -> tuple[str, ...]:
+    return tuple(one for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()

@@ -1,0 +1,144 @@
+"""Episode: a task, what was planned and done for it, how it went, and what it taught."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from recollect.model import limits
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.scope import Scope
+from recollect.model.verdict import Receipt
+from recollect.model.wording import counted, shortened
+
+LESSON, FAILURE = "lesson", "failure"
+"""The tags of what was learned of an episode: what it taught, and what went wrong."""
+
+
+class Result(StrEnum):
+    """What sort of result an action had."""
+
+    SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something that was done for a task: of which sort, with what, and what came of it.
+
+    `context` is the one that it was decided by, if that was said.
+    """
+
+    id: MemoryId
+    type: str
+    at: datetime
+    input: str = ""
+    output: str = ""
+    result: Result = Result.UNKNOWN
+    context: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Action {self.type}, {self.result.value}: {shortened(self.input)}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a task went, from 0 to 1, what it taught, and what went wrong."""
+
+    score: float
+    lessons: tuple[str, ...]
+    failure_modes: tuple[str, ...]
+    at: datetime
+
+    def __repr__(self) -> str:
+        return f"<Outcome {self.score:g}{learned(self.lessons, self.failure_modes)}>"
+
+
+def learned(lessons: tuple[str, ...], failure_modes: tuple[str, ...]) -> str:
+    """What to add to a line about a task: the first lesson and the first failure, and how many more there are."""
+    return f"{_first('lesson', lessons)}{_first('failure', failure_modes)}"
+
+
+def _first(name: str, texts: tuple[str, ...]) -> str:
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return f"; {name}: {shortened(texts[0])}{more}" if texts else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A task with its plan, its actions in the order in which they were done, and its outcome once it has one.
+
+    `value` is how much it teaches by its outcome, as the settings say, and `contexts` are those that were named when it
+    was completed, beside those of its actions.
+    Just after it was completed, `receipts` say what became of its lessons and failure modes as memories, `run` is what
+    completed it, to be undone by, and `again` says that this was not the first time, and nothing was written.
+    """
+
+    id: MemoryId
+    scope: Scope
+    task: str
+    started_at: datetime
+    plan: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    outcome: Outcome | None = None
+    value: float | None = None
+    session: str | None = None
+    status: Status = Status.ACTIVE
+    pinned: bool = False
+    contexts: tuple[str, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+    run: int | None = None
+    again: bool = False
+
+    def __repr__(self) -> str:
+        went = "under way" if self.outcome is None else f"outcome {self.outcome.score:g}"
+        done = f", {counted(len(self.actions), 'action')}" if self.actions else ""
+        return f"<Episode {self.id} of {self.scope}, {went}{done}: {shortened(self.task)}>"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has an outcome."""
+        return self.outcome is not None
+
+    @property
+    def lessons(self) -> tuple[str, ...]:
+        """What it taught; nothing yet while it is under way."""
+        return () if self.outcome is None else self.outcome.lessons
+
+    @property
+    def failure_modes(self) -> tuple[str, ...]:
+        """What went wrong; nothing yet while it is under way."""
+        return () if self.outcome is None else self.outcome.failure_modes
+
+
+def told(action: Action) -> str:
+    """An action as the text of a memory."""
+    return json.dumps(
+        {
+            "type": action.type,
+            "input": action.input,
+            "output": action.output,
+            "result": action.result.value,
+            "context": action.context,
+        },
+        ensure_ascii=False,
+    )
+
+
+def action_of(memory: Memory) -> Action:
+    """The action that a memory is; whoever changed its text by hand may have put anything there."""
+    try:
+        noted = json.loads(memory.text)
+        return Action(
+            id=memory.id,
+            type=limits.a_text("type", noted["type"]),
+            at=memory.created_at,
+            input=limits.a_text("input", noted["input"]),
+            output=limits.a_text("output", noted["output"]),
+            result=Result(noted["result"]),
+            context=None if noted["context"] is None else limits.a_text("context", noted["context"]),
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Action(id=memory.id, type="?", at=memory.created_at, output=memory.text)

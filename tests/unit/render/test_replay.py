@@ -1,0 +1,69 @@
+"""A replay in words: every cause has a sentence, and every part that differs a line."""
+
+import pytest
+
+from recollect.model.difference import Difference, What
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
+from recollect.packing.replay import Replay
+from recollect.render import replay as replayed
+from recollect.testing.builders import a_memory, a_ranking
+
+CONTEXT = pack(a_ranking([a_memory("a")]), Budget(500), Prompt("0" * 16))
+CAUSES = [what for what in What if not what.effect]
+
+
+def test_an_identical_one_says_so_in_a_line() -> None:
+    again = Replay(CONTEXT, ())
+    assert (again.identical, list(replayed.told(again)), list(replayed.each(again))) == (True, [replayed.IDENTICAL], [])
+    assert repr(again) == "<Replay of None: identical>"
+    assert replayed.fields(again)["identical"] is True
+
+
+@pytest.mark.parametrize("what", CAUSES)
+def test_every_cause_has_a_sentence_with_what_it_was_and_is(what: What) -> None:
+    again = Replay(
+        CONTEXT, (Difference(what, "\x1b name", "\x1b was", "\x1b is"), Difference(What.TOKENS, None, "1", "2"))
+    )
+    first, second = replayed.told(again)
+    assert first == "not identical: the tokens"
+    assert second.startswith("because ")
+    assert second.isprintable()
+    assert repr(again) == "<Replay of None: 2 differences>"
+
+
+def test_each_cause_is_told_in_words_of_its_own() -> None:
+    told = {list(replayed.told(Replay(CONTEXT, (Difference(what), Difference(What.TEXT)))))[1] for what in CAUSES}
+    assert len(told) == len(CAUSES)
+
+
+def test_parts_are_counted_and_each_is_told_if_asked() -> None:
+    again = Replay(
+        CONTEXT,
+        (
+            *(Difference(What.PACKED, "a", "0.5", "0.25"), Difference(What.PACKED, "b", None, "0.5")),
+            *(Difference(What.OMITTED, "b", "0.5 budget 3"), Difference(What.TEXT, None, None, "sum")),
+        ),
+    )
+    assert list(replayed.told(again)) == [
+        "not identical: packed in 2 places, omitted in 1 place, the text",
+        "nothing that was kept with it tells why",
+    ]
+    assert list(replayed.each(again)) == [
+        "packed a: was 0.5, is 0.25",
+        "packed b: was not there, is 0.5",
+        "omitted b: was 0.5 budget 3, is not there",
+        "text: what it was is no longer known, since something in it was erased",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("differences", "told"),
+    [
+        ([Difference(What.TEXT, None, "sum", "other")], "text: is not what it was"),
+        ([Difference(What.UNNOTED), Difference(What.TEXT, None, None, "sum")], "text: what it was has not been noted"),
+    ],
+)
+def test_no_sum_of_a_text_is_shown_to_people(differences: list[Difference], told: str) -> None:
+    assert list(replayed.each(Replay(CONTEXT, tuple(differences)))) == [told]
