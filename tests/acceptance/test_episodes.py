@@ -22,7 +22,7 @@ from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Act, Job
 from recollect.model.trust import Trust
-from recollect.model.verdict import Created, Quarantined, Unchanged, Updated
+from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Updated
 from recollect.testing.keeping import Clock
 
 ANA, BEN = "acme/ana", "acme/ben"
@@ -120,6 +120,31 @@ def test_what_a_stranger_taught_is_not_taken_for_what_a_task_taught_before(memor
     assert begun.id not in again.memory.derived_from
     assert again.memory.trust is Trust.INFERRED
     assert again.memory.confidence == pytest.approx(0.6)
+
+
+def test_what_a_task_taught_that_is_trusted_more_is_of_both_and_trusted_no_more(memory: recollect.Engine) -> None:
+    doubtful = memory.episodes.start(DEPLOY, scope=ANA)
+    memory.episodes.record(doubtful.id, "browse", scope=ANA, provenance="tool_external")
+    memory.episodes.complete(doubtful.id, 0.9, scope=ANA, lessons=[LESSON])
+    later = memory.episodes.start(DEPLOY, scope=ANA)
+    (again,) = memory.episodes.complete(later.id, 0.7, scope=ANA, lessons=[LESSON]).receipts
+    assert (again.memory.derived_from, again.memory.trust) == ((doubtful.id, later.id), Trust.EXTERNAL)
+    assert again.memory.confidence == pytest.approx(0.3 + 0.6 * 0.9)
+
+
+def test_completing_again_tells_of_each_lesson_what_is_known_of_it_by_now(memory: recollect.Engine) -> None:
+    begun = memory.episodes.start(DEPLOY, scope=ANA)
+    texts = [LESSON, DENIED, "tag the commit", "ask before a release"]
+    first = memory.episodes.complete(begun.id, 0.8, scope=ANA, lessons=texts)
+    erased, forgotten, revised, kept = (one.id for one in first.receipts)
+    memory.erase(scope=ANA, id=erased)
+    memory.forget(forgotten, scope=ANA)
+    memory.revise(revised, "sign the commit with the key of the team", scope=ANA)
+    memory.pin(begun.id, scope=ANA)
+    again = memory.episodes.complete(begun.id, 0.8, scope=ANA, lessons=texts)
+    gone = Refused("nothing says so any more")
+    assert [one.verdict for one in again.receipts] == [gone, gone, gone, Unchanged()]
+    assert (again.receipts[3].id, again.run, again.pinned) == (kept, first.run, True)
 
 
 def test_what_is_told_as_a_lesson_and_as_a_failure_is_refused(memory: recollect.Engine) -> None:
@@ -520,6 +545,29 @@ def test_a_success_that_is_taken_back_speaks_for_nothing_that_no_other_one_speak
     memory.undo(backs[0], scope=ANA)
     assert memory.episodes.show(begun[order[0]], scope=ANA).finished
     assert memory.usage(seat, scope=ANA).followed == 1, "it is a success again"
+
+
+def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recollect.Engine, clock: Clock) -> None:
+    begun = memory.episodes.start(DEPLOY, scope=ANA).id
+    run = memory.episodes.complete(begun, 1.0, scope=ANA).run or 0
+    back = memory.undo(run, scope=ANA).run
+    clock.move(MINUTE)
+    memory.episodes.record(begun, "shell", scope=ANA)
+    with pytest.raises(Conflict, match="was worked on since it ended; end it anew"):
+        memory.undo(back, scope=ANA)
+    assert len(memory.episodes.complete(begun, 1.0, scope=ANA).actions) == 1
+
+
+def test_what_was_done_and_is_forgotten_speaks_for_nothing_when_an_undo_is_undone(memory: recollect.Engine) -> None:
+    seat = memory.remember("pushing images needs a login", scope=ANA).id
+    used = str(memory.recall("pushing images", scope=ANA).id)
+    begun = memory.episodes.start(DEPLOY, scope=ANA).id
+    (action,) = memory.episodes.record(begun, "shell", scope=ANA, context=used).actions
+    memory.forget(action.id, scope=ANA)
+    run = memory.episodes.complete(begun, 1.0, scope=ANA).run or 0
+    memory.undo(memory.undo(run, scope=ANA).run, scope=ANA)
+    assert memory.episodes.show(begun, scope=ANA).finished
+    assert memory.usage(seat, scope=ANA).followed == 0
 
 
 def test_what_counts_as_success_is_a_setting(target: str) -> None:

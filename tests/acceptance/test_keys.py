@@ -129,3 +129,18 @@ def test_what_was_erased_is_not_known_by_its_key_any_more(memory: recollect.Engi
         memory.remember(SEAT, scope=ANA, key="k")
     embedder.on = True
     assert memory.remember(SEAT, scope=ANA, key="k").id != first.id
+
+
+def test_who_says_it_does_not_make_another_call_of_it(memory: recollect.Engine, embedder: Switched) -> None:
+    first = memory.remember(SEAT, scope=ANA, key="k", provenance="direct_user")
+    embedder.on = False
+    again = memory.remember(SEAT, scope=ANA, key="k")
+    assert (again.id, again.verdict, again.memory.provenance) == (first.id, Created(), "direct_user")
+
+
+def test_what_the_user_says_under_the_key_of_a_stranger_is_the_users(memory: recollect.Engine) -> None:
+    first = memory.remember(SEAT, scope=ANA, key="k", provenance="tool_external")
+    own = memory.remember(SEAT, scope=ANA, key="k", provenance="direct_user")
+    assert (own.id, own.verdict) == (first.id, Updated(2, None))
+    assert first.memory.trust.less_than(own.memory.trust)
+    assert memory.remember(SEAT, scope=ANA, key="k").verdict == Updated(2, None), "and is so for everybody"

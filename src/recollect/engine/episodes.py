@@ -134,7 +134,7 @@ class Episodes:
         world = self._opened()
         done = complete(world, a_scope(scope), id, ending)
         told = _whole(world, done.episode)
-        return replace(told, receipts=tuple(done.receipts), run=done.episode.commit, again=done.again)
+        return replace(told, receipts=tuple(done.receipts), run=done.run, again=done.again)
 
     def similar(self, task: str, *, scope: str | Scope, limit: int = SIMILAR, min_score: float = 0.0) -> list[Similar]:
         """Finished episodes of similar tasks, without their actions, by similarity × value; looking is no use."""

@@ -10,7 +10,7 @@ from recollect.admission.salience import salience_of
 from recollect.admission.screening import Screened, screen
 from recollect.admission.subject import normal_subject
 from recollect.engine.novelty import find_known_events
-from recollect.engine.settle import Proposal, retried, settle
+from recollect.engine.settle import Proposal, own_word, retried, settle
 from recollect.engine.succession import read_subject
 from recollect.engine.world import World, not_later
 from recollect.errors import FieldError
@@ -63,7 +63,9 @@ def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) 
     draft = screened.value
     kept = None if draft.key is None else retried(world.store.kept(draft.scope, draft.key), draft, now)
     found = [] if kept is None else world.store.get(draft.scope, [kept.memory])
-    return Receipt(found[0].id, kept.verdict, found[0], screened.redacted) if kept is not None and found else None
+    if kept is None or not found or own_word(draft, found[0]):
+        return None
+    return Receipt(found[0].id, kept.verdict, found[0], screened.redacted)
 
 
 def _remember(world: World, proposals: Sequence[Proposal], now: datetime, first: First) -> list[Receipt]:

@@ -34,7 +34,7 @@ from recollect.model.draft import Draft
 from recollect.model.episode import FAILURE, LESSON
 from recollect.model.kept import KEPT_FOR, Kept, Keyed
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId, Status
-from recollect.model.trust import Trust, least
+from recollect.model.trust import TRUST, Trust, least
 from recollect.model.usage import Use
 from recollect.model.values import amended
 from recollect.model.verdict import (
@@ -90,7 +90,8 @@ def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: floa
     draft = proposal.draft
     before = None if draft.key is None else retried(writing.kept(draft.scope, draft.key), draft, now)
     known = None if before is None else writing.get(draft.scope, before.memory)
-    if before is not None and known is not None:  # by a call that wrote while this one had its text embedded
+    if before is not None and known is not None and not own_word(draft, known):
+        # by a call that wrote while this one had its text embedded
         return Receipt(known.id, before.verdict, known, proposal.redacted)
     if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
         raise Conflict(f"there is a memory {show(draft.id)} already; revise it, or leave the id out")
@@ -105,6 +106,11 @@ def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: floa
         kept = Kept(scope=draft.scope, key=draft.key, body=body, memory=receipt.id, verdict=verdict, at=now)
         writing.keep(kept)
     return replace(receipt, redacted=proposal.redacted)
+
+
+def own_word(draft: Draft, known: Memory) -> bool:
+    """Whether the user or an operator says what is kept under the key as somebody's who is trusted less."""
+    return known.trust.less_than(Trust.STATED) and not TRUST[draft.provenance].less_than(Trust.STATED)
 
 
 def retried(kept: Kept | None, said: Keyed, now: datetime) -> Kept | None:
@@ -170,9 +176,12 @@ def _saying_the_same(
 def _taught_again(memory: Memory, sayings: Sequence[Memory]) -> Memory:
     """What one task taught and another one before it is of both, and as sure as by the surer of them."""
     known = next((one for one in sayings if one.status is Status.ACTIVE), None)
-    if known is None or known.trust is not memory.trust or not (_tasks(known) and _tasks(memory)):
+    if known is None or not (_tasks(known) and _tasks(memory)):
+        return memory
+    if memory.trust.less_than(known.trust) or says_it_itself(memory, known):
         return memory
     return memory.changed(
+        trust=known.trust,
         tags=tuple(dict.fromkeys([*known.tags, *memory.tags]))[:MOST_ITEMS],
         confidence=max(known.confidence or 0.0, memory.confidence or 0.0),
         derived_from=tuple(dict.fromkeys([*known.derived_from, *memory.derived_from]))[-MOST_ITEMS:],

@@ -74,9 +74,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An episode as it was ended, what became of what it taught, and whether all of that was so before."""
+    """An episode that has ended, by which run, what became of what it taught, and whether all of that was so before."""
 
     episode: Memory
+    run: int | None
     receipts: Sequence[Receipt]
     again: bool = False
 
@@ -259,7 +260,7 @@ def complete(world: World, scope: Scope, id: str, ending: Ending) -> Ended:
             world.store.write(end)
     except _Done as before:
         return before.ended
-    return Ended(done[-1], receipts)
+    return Ended(done[-1], done[-1].commit, receipts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +294,11 @@ def _ended(world: World, writing: Writing, episode: Memory, ending: Ending, now:
     )
     former, decided = outcome_of(episode), decided_by(episode, actions)
     if former is not None:
-        by = _completed(writing, episode)
+        run = _completed(writing, episode)
         if replace(former, at=outcome.at) != outcome or not set(ending.contexts) <= set(decided):
             told = f"the episode {show(episode.id)} ended otherwise, with {former.score:g}"
-            raise Conflict(f"{told}; to end it anew, undo run {by.commit} first")
-        raise _Done(Ended(by, _known(writing, by, ending), again=True))
+            raise Conflict(f"{told}; to end it anew, undo run {run} first")
+        raise _Done(Ended(episode, run, _known(writing, episode, ending), again=True))
     if episode.status not in OPEN:
         raise Conflict(
             f"the episode {show(episode.id)} is {episode.status.value}; restore it first, or start another one"
@@ -313,20 +314,24 @@ def _ended(world: World, writing: Writing, episode: Memory, ending: Ending, now:
     return writing.put(_isolated(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
 
 
-def _completed(writing: Writing, episode: Memory) -> Memory:
-    """The version of a completed episode that has its outcome first: the present one may have been pinned since."""
+def _completed(writing: Writing, episode: Memory) -> int | None:
+    """The run that completed an episode: its present version may be of another one, as that it was pinned."""
     while (earlier := writing.before(episode.scope, episode.id, episode.commit or 0)) is not None:
         if outcome_of(earlier[0]) is None:
             break
         episode = earlier[0]
-    return episode
+    return episode.commit
 
 
 def _known(writing: Writing, episode: Memory, ending: Ending) -> list[Receipt]:
-    """What is known by now of what an episode taught, as far as it is still said so."""
-    texts = (*ending.lessons, *ending.failure_modes)
-    said = (writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None)) for text in texts)
-    return [Receipt(found[0].id, Unchanged(), found[0]) for found in said if found]
+    """What is known by now of each thing that an episode taught; it may have been put away or reworded since."""
+    receipts = []
+    for text in (*ending.lessons, *ending.failure_modes):
+        said = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
+        found = next((one for one in said if one.status in OPEN), None)
+        gone = Receipt(None, Refused("nothing says so any more"), None)
+        receipts.append(gone if found is None else Receipt(found.id, Unchanged(), found))
+    return receipts
 
 
 def _learned(episode: Memory, ending: Ending) -> list[Draft]:

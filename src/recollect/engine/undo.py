@@ -10,9 +10,10 @@ from recollect.engine.erase import descent
 from recollect.engine.feedback import followed, not_followed, still_there
 from recollect.engine.gaps import gap
 from recollect.engine.succession import is_a_truth, overlapping, rivals
+from recollect.engine.undertake import done_for
 from recollect.engine.world import World
 from recollect.errors import Conflict, NotFound, show
-from recollect.lifecycle.episodes import decided_by, outcome_of
+from recollect.lifecycle.episodes import actions_by_episode, decided_by, outcome_of
 from recollect.model import limits
 from recollect.model.curation import Undone
 from recollect.model.index import Index
@@ -113,14 +114,18 @@ def _sign_anew(world: World, writing: Writing, state: _State) -> None:
     if state.memory.level is not Level.EPISODE:
         return
     was, now, scope = outcome_of(state.present), outcome_of(state.memory), state.memory.scope
-    actions = writing.timeline(scope, [Level.ACTION], statuses=tuple(Status))
-    decided = still_there(writing, scope, decided_by(state.present if now is None else state.memory, actions))
     if was is not None and now is None:
+        actions = actions_by_episode(writing.timeline(scope, [Level.ACTION], statuses=tuple(Status)))
         others = writing.timeline(scope, [Level.EPISODE], statuses=tuple(Status))
-        said = {one for other in others if _succeeded(world, other) for one in decided_by(other, actions)}
-        not_followed(writing, scope, [one for one in decided if one not in said])
-    if was is None and now is not None and _succeeded(world, state.memory):
-        followed(writing, scope, decided, now.at)
+        said = {one for other in others if _succeeded(world, other) for one in decided_by(other, actions[other.id])}
+        decided = decided_by(state.present, actions[state.present.id])
+        not_followed(writing, scope, [one for one in still_there(writing, scope, decided) if one not in said])
+    if was is None and now is not None:
+        done = done_for(writing, state.memory)
+        if done and done[-1].created_at > now.at:
+            raise Conflict(f"the episode {show(state.memory.id)} was worked on since it ended; end it anew")
+        if _succeeded(world, state.memory):
+            followed(writing, scope, still_there(writing, scope, decided_by(state.memory, done)), now.at)
 
 
 def _succeeded(world: World, episode: Memory) -> bool:

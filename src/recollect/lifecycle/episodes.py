@@ -5,6 +5,7 @@ in `derived_from`, with all of it as JSON in its text, and is in no index: it is
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -73,9 +74,18 @@ def contexts_of(memory: Memory) -> tuple[str, ...]:
     return _texts(memory.metadata.get("contexts"))
 
 
+def actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
+    """What was done, by the id of what it was done for."""
+    found = defaultdict[str, list[Memory]](list)
+    for one in actions:
+        for id in one.derived_from:
+            found[id].append(one)
+    return found
+
+
 def decided_by(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
     """All contexts that a task was decided by: those of what was done for it, and those named in the end."""
-    done = (action_of(one).context for one in actions if episode.id in one.derived_from)
+    done = (action_of(one).context for one in actions)
     return tuple(dict.fromkeys([*(one for one in done if one is not None), *contexts_of(episode)]))
 
 

@@ -73,7 +73,7 @@ class Draft:
         """What tells one proposal from another under the same key: a hash of all that was said.
 
         A field that drafts did not always have counts only if it is said, so that keys of before still hold. Who says
-        it does not count: at a terminal it is the user, and in a pipe a model.
+        it does not count, since at a terminal it is the user, and in a pipe a model; that of before is that of a model.
         """
         silent = {"key", *(name for name in LATER if getattr(self, name) is None)}
         said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in silent}
