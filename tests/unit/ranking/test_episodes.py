@@ -24,6 +24,7 @@ def an_episode(id: str, value: float | None, *failures: str) -> Episode:
 def test_the_score_is_similarity_times_value_and_says_so() -> None:
     (found,) = similar([(an_episode("a", 0.6), 0.5)], min_score=0.0)
     assert found.score == found.explanation.score == 0.5 * 0.6
+    assert found.explanation.opinions == (0.5, 0.6)
     assert str(found.explanation).splitlines() == [
         "0.300",
         "+ 0.500  similarity 0.500 × 1",
@@ -65,3 +66,10 @@ def test_what_went_wrong_in_several_is_told_once_with_the_best_of_them_first() -
     assert [one.score for one in found] == [0.9, 0.9, 0.5]
     assert str(found[2].explanation).splitlines() == ["0.500", "+ 0.500  similarity 0.500 × 1"]
     assert [one.text for one in failure_modes(reversed(episodes), min_score=0.6)] == [one.text for one in found[:2]]
+
+
+def test_at_a_prompt_a_similar_task_says_what_it_taught_and_a_failure_where_it_was() -> None:
+    found = [(an_episode("a", 0.6, "the wood was wet"), 0.5), (an_episode("b", 0.6, "The wood was wet"), 0.4)]
+    assert repr(similar(found, min_score=0.0)[0]) == "<Similar 0.300 sweep; failure: the wood was wet>"
+    (failure,) = failure_modes(found, min_score=0.0)
+    assert repr(failure) == "<FailureMode 0.500 in 2 episodes: the wood was wet>"

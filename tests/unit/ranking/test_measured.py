@@ -139,6 +139,13 @@ def worth(**other: float) -> list[dict[str, object]]:
         ({"figures": worth(gained=-0.5)}, "carries_over, but what was held out went from 0.5 to 0.75, a gain of -0.5"),
         ({"figures": worth(gained=0.0, held_out=0.5)}, "went from 0.5 to 0.5, a gain of 0;"),
         ({"figures": worth(held_out=0.25)}, "went from 0.5 to 0.25, a gain of 0.25"),
+        *(
+            (
+                {"figures": [{**WHOLE, "gained": {"mean": 0.25, **said}}]},
+                "does not differ from none by more than chance",
+            )
+            for said in ({}, {"interval": [0.0, 0.5]}, {"interval": [True, 0.5]}, {"interval": 0.1})
+        ),
         ({"figures": [{**WHOLE, "measure": "mrr"}]}, "does not say once what all folders together were worth"),
         ({"figures": [WHOLE, WHOLE]}, "does not say once what all folders together were worth"),
         *(

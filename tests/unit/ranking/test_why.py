@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind
+from recollect.model.memory import Kind, MemoryId, Status
 from recollect.ranking import why
 from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
@@ -32,7 +32,7 @@ from recollect.ranking.signals import (
     Substance,
 )
 from recollect.ranking.why import BelowMinimum, Change, Gated, Outranked, Ranked, why_ranked
-from recollect.testing import NOW, a_candidate
+from recollect.testing import NOW, a_candidate, a_memory
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import candidates, moments, profiles
 
@@ -46,6 +46,13 @@ def test_a_candidate_that_is_in_is_said_to_be_in() -> None:
         reason = why_ranked("b", pool, SALIENCE, NOW, limit=limit)
         assert (reason.id, reason.fate, reason.changes) == ("b", Ranked(place), ())
         assert reason.explanation == rank(pool, SALIENCE, NOW)[1].explanation
+
+
+def test_what_took_its_place_is_told_of_a_memory_alone() -> None:
+    old = a_memory("old", status=Status.SUPERSEDED, superseded_by=MemoryId("new"))
+    pool = [a_candidate("a", similarity=0.9), a_candidate(memory=old, similarity=0.5)]
+    assert why_ranked("old", pool, SALIENCE, NOW).superseded_by == "new"
+    assert why_ranked("a", pool, SALIENCE, NOW).superseded_by is None
 
 
 def test_an_outranked_candidate_learns_which_signal_would_have_needed_which_value() -> None:

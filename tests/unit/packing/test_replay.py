@@ -1,0 +1,16 @@
+"""A context that was made again says at a prompt whether it is what it was."""
+
+from recollect.model.difference import Difference, What
+from recollect.packing.budget import Budget
+from recollect.packing.pack import pack
+from recollect.packing.prompt import Prompt
+from recollect.packing.replay import Replay
+from recollect.testing import a_memory, a_ranking
+from tests.unit.packing.counters import Letters
+
+
+def test_it_is_identical_if_nothing_differs() -> None:
+    context = pack(a_ranking([a_memory("a")]), Budget(2_000), Prompt("0123456789abcdef", Letters()))
+    same, other = Replay(context, ()), Replay(context, (Difference(What.ERASED), Difference(What.TEXT)))
+    assert (same.identical, repr(same)) == (True, "<Replay of None: identical>")
+    assert (other.identical, repr(other)) == (False, "<Replay of None: 2 differences>")
