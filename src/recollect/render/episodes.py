@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
-from recollect.model.episode import Action, Episode
+from recollect.model.episode import FAILURE, LESSON, Action, Episode
 from recollect.model.memory import Status
 from recollect.model.verdict import Created, Receipt
 from recollect.model.wording import counted, printable
@@ -12,9 +12,6 @@ from recollect.ranking.episodes import FailureMode, Similar
 from recollect.render import text, wire
 from recollect.render.looks import Look, Paint, plain
 from recollect.render.table import LEAST, Long, Table, cut
-
-LESSON, FAILURE = "lesson", "failure"
-"""What is said of what was learned; its memory has that as a tag."""
 
 
 def fields(episode: Episode) -> dict[str, Any]:
