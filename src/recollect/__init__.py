@@ -1,78 +1,23 @@
 """A memory engine for AI agents: it remembers, recalls, ranks and explains, exactly."""
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from recollect.config import Settings, profile
-from recollect.dialects.assistant import assistant_profile, compute_composite_score
-from recollect.dialects.composite_scorer import MemoryScorer, ScoredMemory
-from recollect.dialects.lifecycle_rfc import (
-    calculate_salience,
-    calculate_value,
-    rank_result,
-    should_retain,
-    usage_penalty,
-)
-from recollect.engine.engine import Engine
-from recollect.engine.episodes import Episodes
-from recollect.errors import (
-    BudgetError,
-    Conflict,
-    EmbedderMismatch,
-    FieldError,
-    InvalidInput,
-    NotFound,
-    ProfileError,
-    ProviderBusy,
-    ProviderError,
-    RecollectError,
-    SchemaMismatch,
-    SchemesDiffer,
-    ScopeError,
-    SignalMissing,
-    StoreBusy,
-    StoreError,
-)
-from recollect.jobs.scheduler import Scheduler
-from recollect.model.candidate import Candidate
-from recollect.model.draft import Draft
-from recollect.model.episode import Action, Episode, Outcome, Result
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, Status
-from recollect.model.plan import Plan
-from recollect.model.scope import Scope
-from recollect.model.trust import Provenance, Trust
-from recollect.model.usage import Noted, Usage
-from recollect.model.verdict import (
-    Changed,
-    Created,
-    Outdated,
-    Quarantined,
-    Reactivated,
-    Receipt,
-    Refused,
-    Reinforced,
-    Superseded,
-    Unchanged,
-    Unindexed,
-    Updated,
-)
-from recollect.packing.budget import Budget
-from recollect.packing.pack import Context, pack
-from recollect.packing.prompt import Prompt
-from recollect.packing.replay import Replay
-from recollect.packing.why import why
-from recollect.ranking.door import rank
-from recollect.ranking.episodes import FailureMode, Similar
-from recollect.ranking.explanation import Explanation
-from recollect.ranking.merge import fuse, merge
-from recollect.ranking.profile import Profile
-from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
 from recollect.version import __version__ as __version__
-from recollect.wiring import open, re_embed, scheduler, verify
 
 if TYPE_CHECKING:
+    from recollect.config import Settings, profile
+    from recollect.dialects.assistant import assistant_profile, compute_composite_score
+    from recollect.dialects.composite_scorer import MemoryScorer, ScoredMemory
+    from recollect.dialects.lifecycle_rfc import (
+        calculate_salience,
+        calculate_value,
+        rank_result,
+        should_retain,
+        usage_penalty,
+    )
+    from recollect.dialects.observation_memory import ObservationMemory
     from recollect.dialects.observations import (
         ContextScore,
         SearchScore,
@@ -80,6 +25,66 @@ if TYPE_CHECKING:
         revision_score,
         type_priority,
     )
+    from recollect.engine.engine import Engine
+    from recollect.engine.episodes import Episodes
+    from recollect.engine.sessions import Sessions
+    from recollect.errors import (
+        BudgetError,
+        Conflict,
+        EmbedderMismatch,
+        FieldError,
+        InvalidInput,
+        NotFound,
+        ProfileError,
+        ProviderBusy,
+        ProviderError,
+        RecollectError,
+        SchemaMismatch,
+        SchemesDiffer,
+        ScopeError,
+        SignalMissing,
+        StoreBusy,
+        StoreError,
+    )
+    from recollect.jobs.scheduler import Scheduler
+    from recollect.model.candidate import Candidate
+    from recollect.model.draft import Draft
+    from recollect.model.episode import Action, Episode, Outcome, Result
+    from recollect.model.index import Index
+    from recollect.model.level import Level
+    from recollect.model.memory import Kind, Memory, Status
+    from recollect.model.plan import Plan
+    from recollect.model.scope import Scope
+    from recollect.model.session import Session
+    from recollect.model.trust import Provenance, Trust
+    from recollect.model.usage import Noted, Usage
+    from recollect.model.verdict import (
+        Changed,
+        Created,
+        Outdated,
+        Quarantined,
+        Reactivated,
+        Receipt,
+        Refused,
+        Reinforced,
+        Superseded,
+        Unchanged,
+        Unindexed,
+        Updated,
+    )
+    from recollect.packing.budget import Budget
+    from recollect.packing.pack import Context, pack
+    from recollect.packing.prompt import Prompt
+    from recollect.packing.replay import Replay
+    from recollect.packing.why import why
+    from recollect.ranking.door import rank
+    from recollect.ranking.episodes import FailureMode, Similar
+    from recollect.ranking.explanation import Explanation
+    from recollect.ranking.merge import fuse, merge
+    from recollect.ranking.profile import Profile
+    from recollect.ranking.result import Ranking, Scored
+    from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
+    from recollect.wiring import open, re_embed, scheduler, verify
 
 __all__ = [
     "Action",
@@ -110,6 +115,7 @@ __all__ = [
     "MemoryScorer",
     "NotFound",
     "Noted",
+    "ObservationMemory",
     "Outcome",
     "Outdated",
     "Outranked",
@@ -138,6 +144,8 @@ __all__ = [
     "Scored",
     "ScoredMemory",
     "SearchScore",
+    "Session",
+    "Sessions",
     "Settings",
     "SignalMissing",
     "Similar",
@@ -174,7 +182,89 @@ __all__ = [
     "why",
 ]
 
-_LOADS_PYDANTIC = ("ContextScore", "SearchScore", "recency_score", "revision_score", "type_priority")
+_HOMES: Mapping[str, tuple[str, ...]] = {
+    "recollect.config": ("Settings", "profile"),
+    "recollect.dialects.assistant": ("assistant_profile", "compute_composite_score"),
+    "recollect.dialects.composite_scorer": ("MemoryScorer", "ScoredMemory"),
+    "recollect.dialects.lifecycle_rfc": (
+        "calculate_salience",
+        "calculate_value",
+        "rank_result",
+        "should_retain",
+        "usage_penalty",
+    ),
+    "recollect.dialects.observation_memory": ("ObservationMemory",),
+    "recollect.dialects.observations": (
+        "ContextScore",
+        "SearchScore",
+        "recency_score",
+        "revision_score",
+        "type_priority",
+    ),
+    "recollect.engine.engine": ("Engine",),
+    "recollect.engine.episodes": ("Episodes",),
+    "recollect.engine.sessions": ("Sessions",),
+    "recollect.errors": (
+        "BudgetError",
+        "Conflict",
+        "EmbedderMismatch",
+        "FieldError",
+        "InvalidInput",
+        "NotFound",
+        "ProfileError",
+        "ProviderBusy",
+        "ProviderError",
+        "RecollectError",
+        "SchemaMismatch",
+        "SchemesDiffer",
+        "ScopeError",
+        "SignalMissing",
+        "StoreBusy",
+        "StoreError",
+    ),
+    "recollect.jobs.scheduler": ("Scheduler",),
+    "recollect.model.candidate": ("Candidate",),
+    "recollect.model.draft": ("Draft",),
+    "recollect.model.episode": ("Action", "Episode", "Outcome", "Result"),
+    "recollect.model.index": ("Index",),
+    "recollect.model.level": ("Level",),
+    "recollect.model.memory": ("Kind", "Memory", "Status"),
+    "recollect.model.plan": ("Plan",),
+    "recollect.model.scope": ("Scope",),
+    "recollect.model.session": ("Session",),
+    "recollect.model.trust": ("Provenance", "Trust"),
+    "recollect.model.usage": ("Noted", "Usage"),
+    "recollect.model.verdict": (
+        "Changed",
+        "Created",
+        "Outdated",
+        "Quarantined",
+        "Reactivated",
+        "Receipt",
+        "Refused",
+        "Reinforced",
+        "Superseded",
+        "Unchanged",
+        "Unindexed",
+        "Updated",
+    ),
+    "recollect.packing.budget": ("Budget",),
+    "recollect.packing.pack": ("Context", "pack"),
+    "recollect.packing.prompt": ("Prompt",),
+    "recollect.packing.replay": ("Replay",),
+    "recollect.packing.why": ("why",),
+    "recollect.ranking.door": ("rank",),
+    "recollect.ranking.episodes": ("FailureMode", "Similar"),
+    "recollect.ranking.explanation": ("Explanation",),
+    "recollect.ranking.merge": ("fuse", "merge"),
+    "recollect.ranking.profile": ("Profile",),
+    "recollect.ranking.result": ("Ranking", "Scored"),
+    "recollect.ranking.why": ("Barred", "BelowMinimum", "Gated", "Outranked", "Ranked", "Unpacked", "Why"),
+    "recollect.wiring": ("open", "re_embed", "scheduler", "verify"),
+}
+"""Where the public names are at home; a module is loaded when a name of it is first used, and no other is."""
+
+_HOME: Mapping[str, str] = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __dir__() -> list[str]:
@@ -182,8 +272,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LOADS_PYDANTIC:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from recollect.dialects import observations
-
-    return getattr(observations, name)
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return found

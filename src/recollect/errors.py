@@ -7,9 +7,14 @@ RecollectError                      retryable = False
 │   ├── FieldError                  a value that cannot be; says which field, and which line
 │   ├── ProfileError                a rank profile that makes no sense
 │   ├── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
-│   └── ScopeError                  a scope that names nothing
+│   ├── ScopeError                  a scope that names nothing
+│   └── TooLarge                    more than a server takes at once
+├── AccessDenied                    the caller's key does not reach that far
+│   └── Unauthenticated             no key was given, or none that holds
 ├── NotFound (LookupError)          the memory, profile or context named is not there
 ├── Conflict                        it has changed, or was said otherwise, since you looked
+├── ServerBusy                      more is waiting than a server lets wait; try again (retryable)
+│   └── Overdue                     it takes longer than a server waits
 ├── SignalMissing                   a profile needs evidence that is not there
 ├── StoreError                      the store failed; the driver's error is the cause
 │   ├── StoreBusy                   others are writing; try again (retryable)
@@ -94,12 +99,34 @@ class ScopeError(InvalidInput):
     """A scope that names nothing."""
 
 
+class TooLarge(InvalidInput):
+    """More than a server takes at once; the message says how much it does."""
+
+
+class AccessDenied(RecollectError):
+    """The caller's key does not reach that far; the message names the right that is missing."""
+
+
+class Unauthenticated(AccessDenied):
+    """No key was given, or none that holds; which of the two is not told."""
+
+
 class NotFound(RecollectError, LookupError):
     """The memory, profile or context named is not there."""
 
 
 class Conflict(RecollectError):
     """It has changed, or was said otherwise under the same key, since you looked."""
+
+
+class ServerBusy(RecollectError):
+    """More is waiting than a server lets wait; the same call may succeed in a moment."""
+
+    retryable: ClassVar[bool] = True
+
+
+class Overdue(ServerBusy):
+    """It takes longer than a server waits. What it writes may still be written; a retry under its key is harmless."""
 
 
 class SignalMissing(RecollectError):

@@ -82,6 +82,21 @@ def give_name(whole: Path, target: Path, *, replacing: bool = False) -> None:
     _keep_names(target.parent)
 
 
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside for the same path; the file beside it that is locked for that stays.
+
+    Where there are no locks, nobody waits.
+    """
+    held = os.open(beside(path, "-lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
 def _held(folder: Path) -> Path:
     """The file that whoever works in the folder has locked as long as that process lives; no other is called so."""
     return folder / folder.name

@@ -102,6 +102,7 @@ def open(
             consolidation=chosen.consolidation,
             topics=chosen.topics,
             episodic=chosen.episodic,
+            sessions=chosen.sessions,
             summariser=_summariser(chosen),
         )
     )
@@ -402,6 +403,17 @@ def can_embed(encoder: Encoder) -> bool:
     except RecollectError:
         return False
     return Encoder(found.name, found.dimensions) == encoder
+
+
+def is_to_be_had(model: str) -> bool:
+    """Whether the model that vectors are recorded by can be used here without naming it."""
+    from recollect.providers import choose
+
+    try:
+        choose.for_model(model)
+    except RecollectError:
+        return False
+    return True
 
 
 def named_embedder(name: str, settings: Settings) -> Embedder:

@@ -127,6 +127,23 @@ def judge(proposed: Memory, known: Known, policy: Policy) -> Judgement:
     return among(proposed, known.about, policy)
 
 
+def judge_kept(proposed: Memory, known: Known, policy: Policy) -> Admit | Revise | Isolate:
+    """What becomes of what is to be kept just as it is: the next state of its topic, or a memory of its own.
+
+    What says the same elsewhere is another thing. Whoever is trusted less changes nothing here either, and what an
+    operator put into quarantine by hand waits, as does what reads like orders and was not said of the topic before.
+    """
+    topic = known.topic
+    new = topic is None or topic.hash != proposed.hash
+    if policy.quarantine.enabled and topic is not None and proposed.trust.less_than(topic.trust):
+        return Isolate(LESS_TRUSTED, topic)
+    if new and kept_apart((*known.twins, *known.alike), proposed) is not None:
+        return Isolate(WAITS)
+    if new and known.orders is not None and policy.quarantine.enabled:
+        return Isolate(reads_like_orders(known.orders), topic)
+    return Admit() if topic is None else Revise(topic)
+
+
 def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> Judgement:
     """What was observed before a topic's present text is no news to it."""
     if observed(proposed) < observed(topic):

@@ -6,6 +6,7 @@ from recollect.cli import options, output
 from recollect.cli.place import Place, place
 from recollect.errors import NotFound
 from recollect.model.scope import Scope
+from recollect.render import wire
 
 REPEAT = "repeat --helped or --misled for each memory"
 """What is told to who names several at once."""
@@ -55,9 +56,7 @@ def feedback(
                 raise
             raise NotFound(f"{error}; {REPEAT}") from error
     if as_json:
-        votes = {"helped": list(helped), "misled": list(misled)}
-        quoted = {"quoted": list(noted.quoted), "remark": noted.remark}
-        output.data({"context": context, "scope": str(scope), **votes, **quoted})
+        output.data(wire.feedback(noted, context, scope, helped=helped, misled=misled))
     else:
         output.lines(noted.quoted)
     found = "" if answer is None else f", {len(noted.quoted)} quoted"

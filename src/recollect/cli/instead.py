@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from recollect.engine.engine import Engine
-from recollect.errors import NotFound
 from recollect.model.memory import Memory, MemoryId
 
 
@@ -12,15 +11,5 @@ def instead_of(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Mem
     given = list(memories)
     here = {one.id: one for one in given}
     wanted = {one.superseded_by: one for one in given if one.superseded_by is not None}
-    found = {id: here.get(id) or replacement(engine, one) for id, one in wanted.items()}
+    found = {id: here.get(id) or engine.replacement(one, scope=one.scope) for id, one in wanted.items()}
     return {id: one for id, one in found.items() if one is not None}
-
-
-def replacement(engine: Engine, memory: Memory | None) -> Memory | None:
-    """What took the place of the memory, if anything did and it is still there."""
-    if memory is None or memory.superseded_by is None:
-        return None
-    try:
-        return engine.get(memory.superseded_by, scope=memory.scope)
-    except NotFound:  # which was erased since
-        return None

@@ -3,7 +3,7 @@
 import click
 
 from recollect.cli import empty, options, output
-from recollect.cli.instead import instead_of, replacement
+from recollect.cli.instead import instead_of
 from recollect.cli.place import Place, place
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
@@ -20,7 +20,7 @@ def show(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     with place.there() as engine:
         memory = engine.get(id, scope=scope)
         usage = engine.usage(id, scope=scope)
-        by = replacement(engine, memory)
+        by = engine.replacement(memory, scope=scope)
     if as_json:
         output.data({**wire.memory(memory), "usage": wire.usage(usage), "replacement": wire.replacement(by)})
     else:

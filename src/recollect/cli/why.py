@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from recollect.cli import options, output
-from recollect.cli.instead import replacement
 from recollect.cli.place import Place, place
 from recollect.render import text, wire
 
@@ -25,7 +24,8 @@ def why(place: Place, /, id: str, query: str, tokens: int, as_json: bool, **aske
     """
     with place.there() as engine:
         reason = engine.why(id, options.said(query), tokens=tokens, **asked)
-        by = replacement(engine, reason.candidate.memory)
+        memory = reason.candidate.memory
+        by = None if memory is None else engine.replacement(memory, scope=memory.scope)
     if as_json:
         output.data(wire.why(reason))
     else:

@@ -1,10 +1,11 @@
 """What a user configures, read from where the user keeps it: settings, and profiles by name or file."""
 
+from recollect.config.file import users_folder
 from recollect.config.options import OPTIONS, PREFIX, Option
 from recollect.config.origin import InEnvironment, InFile
 from recollect.config.profiles import checked_profile_file, configured_profile, profile, profile_file
 from recollect.config.sources import Configuration, Sources, configuration, of_file, settings, unheard, using
-from recollect.config.values import ExtractionSettings, Settings, UsageDecay
+from recollect.config.values import ExtractionSettings, ServerSettings, Settings, UsageDecay
 from recollect.config.zones import a_zone
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "InEnvironment",
     "InFile",
     "Option",
+    "ServerSettings",
     "Settings",
     "Sources",
     "UsageDecay",
@@ -27,5 +29,6 @@ __all__ = [
     "profile_file",
     "settings",
     "unheard",
+    "users_folder",
     "using",
 ]

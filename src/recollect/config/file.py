@@ -28,19 +28,24 @@ def named_file() -> Path | None:
 
 def users_file() -> Path | None:
     """The file of whoever runs this, if it is there; none if the environment names another, or says there is none."""
-    if VARIABLE in os.environ:
+    folder = None if VARIABLE in os.environ else users_folder()
+    if folder is None:
         return None
-    told = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    try:
-        folder = told if told.is_absolute() else Path.home() / ".config"
-    except RuntimeError:  # nobody knows whose home it would be
-        return None
-    found = folder / "recollect" / "config.toml"
+    found = folder / "config.toml"
     try:
         return found if found.exists() else None
     except OSError as error:
         remedy = f"name another one with {VARIABLE}, or none by setting it to nothing"
         raise InvalidInput(f"the configuration file {str(found)!r} cannot be read: {error}; {remedy}") from error
+
+
+def users_folder() -> Path | None:
+    """Where whoever runs this keeps what is configured; none if nobody knows whose home it would be."""
+    told = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    try:
+        return (told if told.is_absolute() else Path.home() / ".config") / "recollect"
+    except RuntimeError:
+        return None
 
 
 def read_file(path: Path) -> dict[str, tuple[Any, InFile]]:

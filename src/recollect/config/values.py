@@ -21,6 +21,7 @@ from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
 from recollect.lifecycle.retention import EpisodicPolicy
 from recollect.lifecycle.schedule import SchedulerPolicy
+from recollect.lifecycle.sessions import SessionsPolicy
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
 from recollect.model.extraction import MOST_EXTRACTED
@@ -29,6 +30,16 @@ LONGEST_WAIT = 86_400.0
 """How many seconds anything is waited for at most: a day."""
 
 MOST_ATTEMPTS = 100
+
+MOST_PORTS = 65_535
+"""The last port there is."""
+
+MOST_BYTES = 1_073_741_824
+"""How large a request may be allowed to be: a gibibyte."""
+
+MOST_THREADS = 1_024
+
+MOST_WAITING = 1_000_000
 
 ExtractorName = Literal["phrases", "llm"]
 
@@ -119,6 +130,47 @@ class ExtractionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Where `recollect serve` listens, whom it lets in, how much it takes at once, and what it offers over MCP.
+
+    Names of hosts, origins and toolsets are separated by commas. Without a path, files are beside the configuration of
+    the user.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    grpc_port: int = 8766
+    keys: str | None = None
+    token_file: str | None = None
+    hosts: str | None = None
+    origins: str | None = None
+    body_bytes: int = 8_388_608
+    seconds: float = 30.0
+    threads: int = 8
+    waiting: int = 256
+    drain_seconds: float = 20.0
+    scheduler: bool = True
+    tools: str = "core"
+
+    def __post_init__(self) -> None:
+        if not limits.a_text("host", self.host).strip():
+            raise FieldError("is empty; give an address to listen at, such as 127.0.0.1", field="host")
+        for name in ("port", "grpc_port"):
+            if not 0 <= limits.a_count(name, getattr(self, name)) <= MOST_PORTS:
+                raise FieldError(f"{show(getattr(self, name))} is not within 0..{MOST_PORTS}", field=name)
+        for name in ("keys", "token_file", "hosts", "origins"):
+            _a_name(name, getattr(self, name))
+        _within("body_bytes", self.body_bytes, MOST_BYTES)
+        for name in ("seconds", "drain_seconds"):
+            _a_wait(name, getattr(self, name))
+        _within("threads", self.threads, MOST_THREADS)
+        if not 0 <= limits.a_count("waiting", self.waiting) <= MOST_WAITING:
+            raise FieldError(f"{show(self.waiting)} is not within 0..{MOST_WAITING}", field="waiting")
+        limits.a_flag("scheduler", self.scheduler)
+        limits.a_text("tools", self.tools)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What a store is opened with: which embedder, how long to wait, how much to keep in memory, and every policy.
 
@@ -144,7 +196,9 @@ class Settings:
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
     topics: TopicsPolicy = TopicsPolicy()
     episodic: EpisodicPolicy = EpisodicPolicy()
+    sessions: SessionsPolicy = SessionsPolicy()
     scheduler: SchedulerPolicy = SchedulerPolicy()
+    server: ServerSettings = ServerSettings()
 
     def __post_init__(self) -> None:
         _a_name("embedder", self.embedder)

@@ -84,7 +84,13 @@ class SearchScore(_Score, frozen=True):
         now: datetime | None = None,
     ) -> Self:
         """The score of an observation by the `search` profile; `None` is unknown, or no match at all."""
-        explanation = _explain(SEARCH, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
+        return cls.told(
+            _explain(SEARCH, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
+        )
+
+    @classmethod
+    def told(cls, explanation: Explanation) -> Self:
+        """The score that an explanation of the `search` profile gives."""
         return cls(
             value=explanation.score,
             fts5_rank=_value("lexical", explanation),
@@ -112,7 +118,11 @@ class ContextScore(_Score, frozen=True):
         now: datetime | None = None,
     ) -> Self:
         """The score of an observation by the `session` profile; `None` is unknown."""
-        explanation = _explain(SESSION, now, updated_at=updated_at, revision_count=revision_count, type=type)
+        return cls.told(_explain(SESSION, now, updated_at=updated_at, revision_count=revision_count, type=type))
+
+    @classmethod
+    def told(cls, explanation: Explanation) -> Self:
+        """The score that an explanation of the `session` profile gives."""
         return cls(
             value=explanation.score,
             recency=_value("recency", explanation),

@@ -27,7 +27,7 @@ from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
 from recollect.lifecycle.record import with_notes
 from recollect.model import limits
-from recollect.model.level import HAPPENED, Level
+from recollect.model.level import HAPPENED, UNFOUND
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
@@ -207,6 +207,22 @@ def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
     return written(world, scope, id, change)
 
 
+def hold(world: World, seen: Memory, until: datetime) -> Receipt:
+    """Let the memory hold until that moment, if it is still as it was seen and holds; nothing else of it changes."""
+    now = world.now()
+
+    def change(writing: Writing) -> Receipt:
+        former = own(writing, seen.scope, seen.id)
+        changed = former.revisions != seen.revisions or former.status is not Status.ACTIVE or former.ended_by(now)
+        if changed or former.superseded_by is not None or former.valid_until == until:
+            return Receipt(former.id, Unchanged(), former)
+        limits.a_time_to_hold(former.valid_from, until)
+        kept = writing.put(former.changed(valid_until=until), None)
+        return Receipt(kept.id, Changed(f"holding until {until.isoformat()}"), kept)
+
+    return written(world, seen.scope, seen.id, change)
+
+
 def next_version(
     former: Memory,
     text: str,
@@ -234,7 +250,7 @@ def next_version(
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
-        left=former.left if reads_alike or former.level is Level.ACTION else (),  # an action is in no index
+        left=former.left if reads_alike or former.level in UNFOUND else (),
         **said,
     )
 
@@ -254,6 +270,16 @@ def sought(scope: Scope, id: str) -> MemoryId:
 def not_there(scope: Scope, id: str) -> NotFound:
     """What is said of an id that is not there; the same whether it is another's or nobody's."""
     return NotFound(f"there is no memory {show(id)} in {scope}")
+
+
+def replacement(world: World, scope: Scope, memory: Memory) -> Memory | None:
+    """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
+    if memory.superseded_by is None:
+        return None
+    try:
+        return visible(world, scope, memory.superseded_by)
+    except NotFound:  # which was erased since, or is kept to itself
+        return None
 
 
 def visible(world: World, scope: Scope, id: str) -> Memory:

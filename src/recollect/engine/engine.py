@@ -17,12 +17,15 @@ from recollect.engine.experience import experience
 from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
 from recollect.engine.harvest import Harvest, extract_events
+from recollect.engine.keep import keep, kept, read_keys, read_seen
 from recollect.engine.observe import Origin, observe
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
 from recollect.engine.replay import replay
 from recollect.engine.restore import restore
 from recollect.engine.rollup import rollup
+from recollect.engine.serve import served
+from recollect.engine.sessions import Sessions
 from recollect.engine.world import World
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.heirs import Lock
@@ -51,11 +54,13 @@ from recollect.ports import Durable, Progress
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Exact
-from recollect.ranking.result import Ranking
+from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Why
 
 if TYPE_CHECKING:
     from recollect.model.experience import Experiences
+
+_ERASED_BY = "say what to erase by exactly one of id=, source= and everything=True"
 
 DEPTH = 200
 """How many of the best a recall considers for packing."""
@@ -110,6 +115,15 @@ class Engine:
         """Tasks, what was done for them, how they went, and what they taught."""
         return Episodes(lambda: self._open)
 
+    def now(self) -> datetime:
+        """The present moment by the clock of the engine, in UTC."""
+        return self._open.now()
+
+    @property
+    def sessions(self) -> Sessions:
+        """Stretches of work: begun with what is known, saved in, summed up and ended."""
+        return Sessions(lambda: self._open)
+
     @property
     def _open(self) -> World:
         if self._closed:
@@ -154,6 +168,31 @@ class Engine:
         """Remember all of the drafts, or none; `scope` is for those that name none."""
         given = limits.several("drafts", drafts)
         return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
+
+    def keep(
+        self,
+        drafts: Iterable[Draft | Mapping[str, Any]],
+        *,
+        scope: str | Scope | None = None,
+        drop: Iterable[tuple[str | Scope, str]] = (),
+        seen: Iterable[tuple[str | Scope, str, Memory | None]] = (),
+        apart: bool = False,
+    ) -> list[Receipt]:
+        """Keep every draft word for word under its topic key, also if another one says the same, and forget what is
+        under the keys to drop, each a scope and a topic key; all of it or, if anything cannot be so, nothing.
+
+        Refused is what has secrets in it, and what admission would not believe; with `apart`, that is kept in
+        quarantine. `seen` tells what was there under keys, or that nothing was: if that has changed, it is a
+        `Conflict`.
+        """
+        given = limits.several("drafts", drafts)
+        proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
+        quarantine = limits.a_flag("apart", apart)
+        return keep(self._open, proposed, drop=read_keys(drop), seen=read_seen(seen), apart=quarantine)
+
+    def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
+        """The scope's memory of that topic key, if one is active and holds now."""
+        return kept(self._open, a_scope(scope), topic_key)
 
     def observe(
         self,
@@ -234,11 +273,12 @@ class Engine:
         levels: Iterable[Level | str] | None = None,
         overrides: Document | None = None,
         exact: Exact | str = "required",
+        below: bool = False,
     ) -> Ranking:
         """The exact best `limit` of all the scope's memories, each with its explanation.
 
         With `exact="preferred"` a store that has an index of the scope may go by it; `Ranking.proof` says what came of
-        it.
+        it. With `below`, each scope below it is searched too, by itself, and what scopes above share is left out.
         """
         world = self._open
         asked = read_question(query)
@@ -255,7 +295,8 @@ class Engine:
             overrides=overrides,
             exact=exact,
         )
-        return recall.search(world, request, limit)
+        find = recall.search_below if limits.a_flag("below", below) else recall.search
+        return find(world, request, limit)
 
     def recall(
         self,
@@ -367,6 +408,12 @@ class Engine:
         votes = {"helped": _ids("helped", helped), "misled": _ids("misled", misled)}
         return feedback(self._open, a_context_id(context_id), scope=a_scope(scope), by=by, answer=answer, **votes)
 
+    def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
+        """Count as served what a search found and whoever asked handed to an agent: a ranking, or ids. It is written
+        soon, together with other uses; what the scope may not see is skipped.
+        """
+        served(self._open, a_scope(scope), handed)
+
     def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
         """A recorded context made again by what was known when it was made, and what differs, if anything does.
 
@@ -411,9 +458,21 @@ class Engine:
         """Let the memory compete like any other."""
         return change.set_pinned(self._open, a_scope(scope), id, pinned=False)
 
+    def hold(self, seen: Memory, *, until: datetime) -> Receipt:
+        """Let a memory hold until that moment, if it has not changed since it was seen; nothing else of it changes."""
+        if not isinstance(seen, Memory):
+            raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
+        return change.hold(self._open, seen, limits.a_moment("until", until))
+
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """The memory of that id, if the scope may see it."""
         return change.visible(self._open, a_scope(scope), id)
+
+    def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
+        """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
+        if not isinstance(memory, Memory):
+            raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
+        return change.replacement(self._open, a_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """What happened to the memory since it was written."""
@@ -529,7 +588,22 @@ class Engine:
             case None, None, True:
                 return erase.erase_everything(world, whose)
             case _:
-                raise InvalidInput("say what to erase by exactly one of id=, source= and everything=True")
+                raise InvalidInput(_ERASED_BY)
+
+    def erasable(
+        self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
+    ) -> list[Memory]:
+        """The memories that `erase` would remove if it were asked the same; nothing is written."""
+        world, whose = self._open, a_scope(scope)
+        match id, source, everything:
+            case str(), None, False:
+                return erase.descended(world, whose, change.sought(whose, id))
+            case None, str(), False:
+                return erase.all_from(world, whose, limits.an_id("source", source))
+            case None, None, True:
+                return list(world.store.memories(whose, below=False, statuses=list(Status)))
+            case _:
+                raise InvalidInput(_ERASED_BY)
 
     def prove_erased(self, erasure: Erasure) -> Erasure:
         """Look once more for what was erased while somebody else kept the store from being searched to the end."""

@@ -1,6 +1,6 @@
 """Erase: memories go for good, with all that was made of them, and it is proved that they are gone."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.admission.policy import Policy
@@ -63,6 +63,35 @@ def erase_everything(world: World, scope: Scope) -> Erasure:
         return _Done(erased)
 
     return _erasure(world, scope, change)
+
+
+def descended(world: World, scope: Scope, id: str) -> list[Memory]:
+    """The memory and what the scope derived from it, which is what erasing it removes; nothing is written."""
+    known = _everything(world, scope)
+    if MemoryId(id) not in known:
+        raise not_there(scope, id)
+    return _known_of(known, descent(_lineage(world, scope, known), [id]))
+
+
+def all_from(world: World, scope: Scope, source: str) -> list[Memory]:
+    """What came from a source and what the scope derived from it; a store that is only read can be asked too."""
+    known = _everything(world, scope)
+    lineage = _lineage(world, scope, known)
+    return _known_of(known, descent(lineage, _named(lineage, source)))
+
+
+def _everything(world: World, scope: Scope) -> dict[MemoryId, Memory]:
+    return {one.id: one for one in world.store.memories(scope, below=False, statuses=list(Status))}
+
+
+def _lineage(world: World, scope: Scope, ids: Iterable[MemoryId]) -> list[Lineage]:
+    """What `Writing.lineage` tells, without a transaction."""
+    versions = (one for id in ids for one in world.store.history(scope, id))
+    return [Lineage(one.id, one.source, one.derived_from) for one in versions if one.source or one.derived_from]
+
+
+def _known_of(known: Mapping[MemoryId, Memory], ids: Iterable[MemoryId]) -> list[Memory]:
+    return [known[id] for id in ids if id in known]
 
 
 def prove_erased(world: World, erasure: Erasure) -> Erasure:

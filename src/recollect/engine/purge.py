@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 
-from recollect.engine.erase import came_from, descent, nothing_came
+from recollect.engine.erase import all_from, came_from, nothing_came
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import limits
 from recollect.model.curation import Purge
-from recollect.model.erasure import Lineage
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.ports import Writing
@@ -34,11 +33,7 @@ def purge(world: World, scope: Scope, source: str, expected: Purge | None) -> Pu
 
 def _preview(world: World, scope: Scope, source: str) -> Purge:
     """What would be forgotten, without writing anything: a store that is only read can be asked too."""
-    known = {one.id: one for one in world.store.memories(scope, below=False, statuses=list(Status))}
-    versions = [one for id in known for one in world.store.history(scope, id)]
-    lineage = [Lineage(one.id, one.source, one.derived_from) for one in versions if one.source or one.derived_from]
-    origins = [source, *(one.id for one in lineage if one.source == source)]
-    found = _found(scope, source, [known[id] for id in descent(lineage, origins) if id in known])
+    found = _found(scope, source, all_from(world, scope, source))
     if not found.memories:
         raise nothing_came(scope, source)
     return found

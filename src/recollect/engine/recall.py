@@ -27,10 +27,11 @@ from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
 from recollect.ports import Writing
 from recollect.ranking import scorer
+from recollect.ranking.merge import merge
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.proof import Exact
-from recollect.ranking.result import UNSEEN, Ranking, Scored
+from recollect.ranking.result import UNSEEN, Ranking, Scored, tally
 
 if TYPE_CHECKING:
     from recollect.model.probe import Found, Probe, Vectors
@@ -238,6 +239,30 @@ def search(world: World, request: Request, limit: int) -> Ranking:
     """The best `limit` of all eligible memories, each with its explanation, and how that is known."""
     limits.a_limit("limit", limit)
     return rank_found(find(world, request, bounded=True), request, limit)
+
+
+def search_below(world: World, request: Request, limit: int) -> Ranking:
+    """The best `limit` of all that the scope and those below it have of their own."""
+    limits.a_limit("limit", limit)
+    scopes = world.store.scopes(request.scope) or [request.scope]
+    merged = merge(*(_own(world, replace(request, scope=one), limit) for one in scopes))
+    cut = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
+    return replace(merged, scored=merged[:limit], excluded=tally(request.profile, cut))
+
+
+def _own(world: World, request: Request, limit: int) -> Ranking:
+    """The best of the scope's own; what others share with it may come before them."""
+    asked = limit
+    while True:
+        ranking = search(world, request, asked)
+        own = tuple(one for one in ranking if one.memory.scope == request.scope)
+        if len(own) >= limit or len(ranking) < asked:
+            return replace(ranking, scored=own[:limit])
+        asked = min(asked * _DEEPER, limits.LARGEST_LIMIT)
+
+
+_DEEPER = 4
+"""How many times as many are looked at where too few of them are the scope's own."""
 
 
 def recall(world: World, request: Request, budget: Budget, depth: int) -> Context:

@@ -13,7 +13,7 @@ from recollect.engine.novelty import find_known_events
 from recollect.engine.settle import Proposal, own_word, retried, settle
 from recollect.engine.succession import read_subject
 from recollect.engine.world import World, not_later
-from recollect.errors import FieldError
+from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, MemoryId, embedded
 from recollect.model.scope import Scope
@@ -30,28 +30,51 @@ First = Callable[[Writing], object]
 """What is done first in a transaction: if it raises anything, nothing is written."""
 
 
+Look = Callable[[Sequence[Receipt]], object]
+"""Who sees all receipts before anything is written: if it raises anything, nothing is."""
+
+
 def nothing_first(writing: Writing) -> None:
     """There is nothing to look at first."""
 
 
-def remember_all(world: World, drafts: Sequence[Draft], first: First = nothing_first) -> list[Receipt]:
-    """Remember all of the drafts, or none; what is said again under its key is answered without the embedder."""
+def remember_all(
+    world: World, drafts: Sequence[Draft], first: First = nothing_first, *, exactly: Look | None = None
+) -> list[Receipt]:
+    """Remember all of the drafts, or none; what is said again under its key is answered without the embedder.
+
+    What is to be kept `exactly` is the next state of its topic, whatever else says the same, and refused if anything
+    would be taken out of it.
+    """
     now = world.now()
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
-    proposed = [None if isinstance(one, Refused) else _proposal(world, one, now) for one in screened]
+    if exactly is not None:
+        for draft, one in zip(drafts, screened, strict=True):
+            _refuse_cut(draft, one)
+    as_given = exactly is not None
+    proposed = [None if isinstance(one, Refused) else _proposal(world, one, now, as_given) for one in screened]
     answers = [_answered(world, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
     if not new and first is not nothing_first:
         world.store.write(first)
-    receipts = iter(_remember(world, new, now, first) if new else [])
+    receipts = iter(_remember(world, new, now, first, exactly) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
-def _proposal(world: World, screened: Screened[Draft], now: datetime) -> Proposal:
+def _refuse_cut(draft: Draft, screened: Screened[Draft] | Refused) -> None:
+    """Refuse what could not be given back as it is."""
+    what = f"{show(draft.topic_key)} of {draft.scope} is not kept"
+    if isinstance(screened, Refused):
+        raise InvalidInput(f"{what}: {screened.reason}")
+    if screened.redacted:
+        raise InvalidInput(f"{what}, for it has what may not be ({', '.join(screened.redacted)}); take that out")
+
+
+def _proposal(world: World, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
     draft = screened.value
     memory = _memory(world, draft, now)
     worth, shared = _worth(memory, world.policy), _trust_of_shared(world, draft)
-    return Proposal(draft, memory, screened.redacted, worth=worth, shared=shared)
+    return Proposal(draft, memory, screened.redacted, worth=worth, shared=shared, exactly=exactly)
 
 
 def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
@@ -68,7 +91,9 @@ def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) 
     return Receipt(found[0].id, kept.verdict, found[0], screened.redacted)
 
 
-def _remember(world: World, proposals: Sequence[Proposal], now: datetime, first: First) -> list[Receipt]:
+def _remember(
+    world: World, proposals: Sequence[Proposal], now: datetime, first: First, exactly: Look | None
+) -> list[Receipt]:
     """Embed outside of the transaction; once more if a title that a topic hands down was another than it seemed."""
     _find_texts(world, proposals)
     _bring_vectors(world, proposals)
@@ -82,6 +107,8 @@ def _remember(world: World, proposals: Sequence[Proposal], now: datetime, first:
         receipts = [settle(writing, proposal, world.policy, threshold, now) for proposal in proposals]
         if any(proposal.lacking is not None for proposal in proposals):
             raise _Lacking
+        if exactly is not None:
+            exactly(receipts)
         return receipts
 
     while True:

@@ -20,6 +20,7 @@ from recollect.admission.judgement import (
     begins,
     holding,
     judge,
+    judge_kept,
     observed,
     says_it_itself,
     told_before,
@@ -62,7 +63,8 @@ class Proposal:
     A draft that brought a vector has no such text. `lacking` is the one that should have been embedded. `like` is the
     memory that an event is too much like to be indexed, and how much; if it is `beside` it in the same call, it counts
     only if it is kept. `redacted` is what was taken out of it, `worth` how important its words say it is, and
-    `shared` how far those of its origins are trusted that scopes above share.
+    `shared` how far those of its origins are trusted that scopes above share. What is to be kept `exactly` is the next
+    state of its topic, whatever else says the same.
     """
 
     draft: Draft
@@ -75,6 +77,7 @@ class Proposal:
     beside: bool = False
     worth: float | None = None
     shared: Mapping[str, Trust] = field(default_factory=dict[str, Trust])
+    exactly: bool = False
 
     def vector_of(self, state: Memory, former: Memory | None) -> "Vector | None":
         """The direction of a memory's next state; none if it is searched by what it was, and keeps the one it has."""
@@ -96,7 +99,7 @@ def settle(writing: Writing, proposal: Proposal, policy: Policy, threshold: floa
     if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
         raise Conflict(f"there is a memory {show(draft.id)} already; revise it, or leave the id out")
     memory, found = _gathered(writing, proposal, policy, threshold)
-    judgement = judge(memory, found, policy)
+    judgement = (judge_kept if proposal.exactly else judge)(memory, found, policy)
     if proposal.worth is not None and isinstance(judgement, Admit | Supersede | Precede | Isolate):
         memory = memory.changed(importance=proposal.worth)
     moment = max(now, observed(memory))  # somebody may have written since this one looked at the clock
@@ -137,7 +140,8 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
         above = _shared_above(writing, memory, proposal, policy, threshold)
         trust = least([memory.trust, *(one.trust for one in (*above, *merged))])
         memory = memory if trust is memory.trust else memory.changed(trust=trust)
-    if draft.subject is None and memory.kind is not Kind.EVENT:  # what says the same is about the same
+    if draft.subject is None and memory.kind is not Kind.EVENT and not proposal.exactly:
+        # what says the same is about the same
         same = [topic] if topic is not None else [*twins, *alike]
         subject = next((one.subject for one in same if one.subject and not one.trust.less_than(memory.trust)), None)
         memory = memory if subject in (None, memory.subject) else memory.changed(subject=subject)

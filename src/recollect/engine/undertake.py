@@ -87,7 +87,7 @@ def start(world: World, draft: Draft) -> Memory:
     if not world.episodic.enabled:
         raise InvalidInput("episodes are switched off; set episodic.enabled = true")
     now = world.now()
-    draft = _screened(world, draft, "task")
+    draft = screened(world, draft, "task")
     memory = _task(world, draft, now)
     known = _retried(world.store.kept, draft, now)
     vector = world.embed([memory.embedded_text], "memory")[0] if known is None else None
@@ -122,7 +122,7 @@ def _task(world: World, draft: Draft, now: datetime) -> Memory:
         source=draft.source,
         metadata=metadata,
     )
-    return _isolated(memory, [draft.text, *metadata.get("plan", ())], world.policy)
+    return isolated(memory, [draft.text, *metadata.get("plan", ())], world.policy)
 
 
 def record(world: World, deed: Deed) -> Memory:
@@ -152,7 +152,7 @@ def record(world: World, deed: Deed) -> Memory:
 def _clean(world: World, deed: Deed) -> Deed:
     """The same without what is private or secret."""
     names = _Names(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
-    type = _screened(world, names, "type").text
+    type = screened(world, names, "type").text
     return replace(deed, type=type, input=_spoken(world, deed, "input"), output=_spoken(world, deed, "output"))
 
 
@@ -160,9 +160,9 @@ def _spoken(world: World, deed: Deed, field: str) -> Words:
     """What an action was given, or what came of it: its type may say that a single word is a secret."""
     match getattr(deed, field):
         case str() as text:
-            return _screened(world, _Spoken(title=deed.type, text=text), field, may_be_blank=True).text
+            return screened(world, _Spoken(title=deed.type, text=text), field, may_be_blank=True).text
         case told:
-            return _screened(world, _Told(metadata=told), field, may_be_blank=True).metadata
+            return screened(world, _Told(metadata=told), field, may_be_blank=True).metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +272,7 @@ class _Taught:
 
 def _taught(world: World, field: str, texts: Sequence[str]) -> tuple[str, ...]:
     """What was learned without what is private or secret, each once; refused if nothing else is left of one."""
-    return tuple(dict.fromkeys(_screened(world, _Taught(text), field).text for text in texts))
+    return tuple(dict.fromkeys(screened(world, _Taught(text), field).text for text in texts))
 
 
 class _Done(Exception):
@@ -311,7 +311,7 @@ def _ended(world: World, writing: Writing, episode: Memory, ending: Ending, now:
         updated_at=outcome.at,
         trust=least([episode.trust, TRUST[ending.provenance], *(one.trust for one in actions)]),
     )
-    return writing.put(_isolated(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
+    return writing.put(isolated(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
 
 
 def _completed(writing: Writing, episode: Memory) -> int | None:
@@ -382,14 +382,15 @@ def no_episode(scope: Scope, id: str) -> NotFound:
     return NotFound(f"there is no episode {show(id)} in {scope}")
 
 
-def _screened(world: World, value: T, field: str, *, may_be_blank: bool = False) -> T:
+def screened(world: World, value: T, field: str, *, may_be_blank: bool = False) -> T:
+    """The value without what is private or secret; refused under the name of its field if nothing else is left."""
     found = screen(value, world.policy.secrets, may_be_blank=may_be_blank)
     if isinstance(found, Refused):
         raise FieldError(found.reason, field=field)
     return found.value
 
 
-def _isolated(memory: Memory, words: Sequence[str], policy: Policy) -> Memory:
+def isolated(memory: Memory, words: Sequence[str], policy: Policy) -> Memory:
     """The memory; quarantined if any of these words speak to a model, and are not the user's own."""
     if not policy.quarantine.enabled or not memory.trust.less_than(Trust.STATED):
         return memory

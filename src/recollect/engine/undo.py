@@ -44,7 +44,7 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
     vectors = _anew(world, scope, run)
 
     def change(writing: Writing) -> Undone:
-        states = [_former(writing, scope, id, run) for id in writing.written_by(scope, run)]
+        states = [_former(writing, scope, id, run) for id in _written_by(writing, scope, run)]
         if not states and run >= writing.commit:
             raise NotFound(f"there was no run {run} yet; the last one here is {writing.commit - 1}")
         if not states:
@@ -73,7 +73,7 @@ def _anew(world: World, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
 
     def look(writing: Writing) -> list[Memory]:
         lacking = []
-        for id in writing.written_by(scope, run):
+        for id in _written_by(writing, scope, run):
             present, found = writing.get(scope, id), writing.before(scope, id, run)
             if present is not None and found is not None and Index.VECTOR in present.left and found[1] is None:
                 lacking += [found[0]] if Index.VECTOR not in found[0].left else []
@@ -82,6 +82,12 @@ def _anew(world: World, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
     found = world.store.write(look)
     vectors = world.embed([one.embedded_text for one in found], "memory") if found else ()
     return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
+
+
+def _written_by(writing: Writing, scope: Scope, run: int) -> list[MemoryId]:
+    """What the run wrote. A session is active with whatever is saved in it, and nobody takes that back."""
+    found = [(id, writing.get(scope, id)) for id in writing.written_by(scope, run)]
+    return [id for id, memory in found if memory is None or memory.level is not Level.SESSION]
 
 
 @dataclass(frozen=True, slots=True)

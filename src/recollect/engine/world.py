@@ -11,6 +11,7 @@ from recollect.extraction.extractor import PhraseExtractor
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
 from recollect.lifecycle.retention import EpisodicPolicy
+from recollect.lifecycle.sessions import SessionsPolicy
 from recollect.lifecycle.summary import ExtractiveSummariser
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import limits
@@ -48,6 +49,7 @@ class World:
     consolidation: ConsolidationPolicy = ConsolidationPolicy()
     topics: TopicsPolicy = TopicsPolicy()
     episodic: EpisodicPolicy = EpisodicPolicy()
+    sessions: SessionsPolicy = SessionsPolicy()
     summariser: Summariser = ExtractiveSummariser()
 
     @property

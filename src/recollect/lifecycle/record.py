@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError
-from recollect.lifecycle import episodes
+from recollect.lifecycle import episodes, sessions
 from recollect.lifecycle.periods import Period
 from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory, MemoryId
@@ -78,9 +78,13 @@ def _moment(text: object, otherwise: datetime) -> datetime:
     return otherwise if found.tzinfo is None else found
 
 
+_NOTED = {Level.EPISODE: episodes.NOTES, Level.SESSION: sessions.NOTES}
+"""What is noted of records that no rollup made."""
+
+
 def with_notes(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]:
-    """What somebody notes of a record by hand, with what rollups or episodes noted of it, which is theirs."""
-    notes = episodes.NOTES if record.level is Level.EPISODE else NOTES
+    """What somebody notes of a record by hand, with what rollups, episodes or sessions noted of it, which is theirs."""
+    notes = NOTES if record.level is None else _NOTED.get(record.level, NOTES)
     return {**metadata, **{name: record.metadata[name] for name in notes if name in record.metadata}}
 
 

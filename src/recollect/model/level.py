@@ -1,4 +1,4 @@
-"""Level: how coarse a record of what happened is, from a single event to a whole year, or of what was done."""
+"""Level: how coarse a record of what happened is, from an event to a whole year; and of what was done, and sessions."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from recollect.errors import FieldError, remedy, show, spelled
 
 
 class Level(StrEnum):
-    """The levels of what happened, the finest first, and of what was done; other memories have none."""
+    """The levels of what happened, the finest first, of what was done, and of sessions; other memories have none."""
 
     EVENT = "event"
     SEGMENT = "segment"
@@ -17,6 +17,7 @@ class Level(StrEnum):
     YEAR = "year"
     ACTION = "action"
     EPISODE = "episode"
+    SESSION = "session"
 
 
 PLAIN = "plain"
@@ -29,7 +30,10 @@ BRIEFED: frozenset[Level | None] = frozenset({None})
 """The same without a question: what is known, and not all that was said."""
 
 HAPPENED = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
-"""The levels of what happened; the others are of what was done for a task."""
+"""The levels of what happened; the others are of what was done for a task, and of sessions."""
+
+UNFOUND = (Level.ACTION, Level.SESSION)
+"""The levels that are in no index: who wants them asks for them by what they are of."""
 
 NODES = (Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
 """The levels that are of a time of the calendar."""

@@ -1,7 +1,7 @@
 """The one JSON shape that every face and client shares; full precision, nothing rounded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ from recollect.model.memory import Memory
 from recollect.model.report import Report
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.usage import Usage
+from recollect.model.usage import Noted, Usage
 from recollect.model.verdict import Receipt
 from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
@@ -121,6 +121,14 @@ def explanation(explanation: Explanation) -> dict[str, Any]:
         for scale in explanation.scales
     ]
     return {"parts": parts, "factors": factors}
+
+
+def feedback(
+    noted: Noted, context: str, scope: Scope | str, *, helped: Iterable[str], misled: Iterable[str]
+) -> dict[str, Any]:
+    """What was said of a context and noted of it."""
+    votes = {"helped": list(helped), "misled": list(misled)}
+    return {"context": context, "scope": str(scope), **votes, "quoted": list(noted.quoted), "remark": noted.remark}
 
 
 def erasure(erasure: Erasure) -> dict[str, Any]:

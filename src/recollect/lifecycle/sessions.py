@@ -1,0 +1,153 @@
+"""Sessions: how one is kept in a memory, when it has fallen silent, and what is told of one that nobody summed up.
+
+A session is a memory that is in no index; its text is its summary, once there is one, and all else is in its metadata.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recollect.errors import FieldError, show
+from recollect.model import limits
+from recollect.model.index import Index
+from recollect.model.level import Level
+from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.scope import Scope
+from recollect.model.session import Session
+from recollect.model.trust import TRUST, Provenance
+from recollect.model.wording import counted, shortened
+
+NOTES = ("last_active_at", "ended_at", "summarised")
+"""What is kept in the metadata of a session."""
+
+UNSAID = "(no summary)"
+"""The text of a session of which nobody has said anything yet."""
+
+NOWHERE = tuple(Index)
+"""The indexes that a session is not in."""
+
+LONGEST_SUMMARY = 16_384
+"""How many characters a summary may have: five of them are told whenever a session starts."""
+
+TITLED = 5
+"""How many of the memories of a session are named where nobody summed it up."""
+
+LONGEST_SILENCE = 24.0 * 3650
+"""How many hours a session may be silent at most before it is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsPolicy:
+    """After how long without activity a session is over."""
+
+    inactivity_hours: float = 24.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < limits.a_number("inactivity_hours", self.inactivity_hours) <= LONGEST_SILENCE:
+            what = f"{show(self.inactivity_hours)} is not above 0 and at most {LONGEST_SILENCE:g}"
+            raise FieldError(what, field="inactivity_hours")
+
+    @property
+    def inactivity(self) -> timedelta:
+        """The same as a length of time."""
+        return timedelta(hours=self.inactivity_hours)
+
+
+def an_inactivity(field: str, value: timedelta) -> timedelta:
+    """How long a session may be silent; refused if that is no time at all, or no length of time."""
+    if not isinstance(value, timedelta):
+        raise FieldError(f"{show(value)} is no timedelta; give one such as timedelta(hours=24)", field=field)
+    if not timedelta() < value <= timedelta(hours=LONGEST_SILENCE):
+        raise FieldError(f"{value} is not above 0 and at most {LONGEST_SILENCE:g} hours", field=field)
+    return value
+
+
+def a_summary(field: str, value: str) -> str:
+    """What is said of a session; refused if it says nothing, or too much to be told again and again."""
+    if len(limits.a_content(field, value)) > LONGEST_SUMMARY:
+        many = f"{len(value)} characters; at most {LONGEST_SUMMARY} are told of a session"
+        raise FieldError(f"{many}: say less, and save the rest as observations", field=field)
+    return value
+
+
+def begun(id: MemoryId, scope: Scope, at: datetime) -> Memory:
+    """A session that begins."""
+    return Memory(
+        id=id,
+        scope=scope,
+        text=UNSAID,
+        created_at=at,
+        observed_at=at,
+        updated_at=at,
+        kind=Kind.SUMMARY,
+        level=Level.SESSION,
+        left=NOWHERE,
+        metadata={"last_active_at": at.isoformat(), "summarised": False},
+    )
+
+
+def active(session: Memory, now: datetime) -> Memory:
+    """The session in which something happened just now: by the clock as it is, for what it said before may be wrong."""
+    noted = {**session.metadata, "last_active_at": now.isoformat()}
+    return session.changed(metadata=noted, updated_at=max(now, session.created_at))
+
+
+def summarised(session: Memory, summary: str, by: Provenance) -> Memory:
+    """The session with what somebody said of it, trusted as far as who said that."""
+    noted = {**session.metadata, "summarised": True}
+    return session.changed(text=summary, metadata=noted, provenance=by, trust=TRUST[by])
+
+
+def ended(session: Memory, at: datetime) -> Memory:
+    """The session that ended then, and never before it began."""
+    noted = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
+    status = Status.COMPLETED if session.status is Status.ACTIVE else session.status
+    return session.changed(metadata=noted, status=status)
+
+
+def last_active(session: Memory) -> datetime:
+    """When something happened in it last."""
+    return _moment(session.metadata.get("last_active_at")) or session.created_at
+
+
+def ended_at(session: Memory) -> datetime | None:
+    """When it ended, if it has."""
+    return _moment(session.metadata.get("ended_at"))
+
+
+def fell_silent(session: Memory, inactivity: timedelta, now: datetime) -> bool:
+    """Whether nothing has happened in it for so long; a clock that went back says nothing of that."""
+    return now - last_active(session) >= inactivity
+
+
+def session_of(memory: Memory, saved: Sequence[str] = ()) -> Session:
+    """The session that a memory is; `saved` are titles of what was saved in it, for one that ended without a word."""
+    said, over = memory.metadata.get("summarised") is True, ended_at(memory)
+    unsaid = None if over is None else put_together(saved)
+    return Session(
+        id=memory.id,
+        scope=memory.scope,
+        started_at=memory.created_at,
+        last_active_at=last_active(memory),
+        ended_at=over,
+        summary=memory.text if said else unsaid,
+        summarised=said,
+        status=memory.status,
+    )
+
+
+def put_together(titles: Sequence[str]) -> str:
+    """What is told of a session that nobody summed up: how much was saved in it, and how the first few begin."""
+    if not titles:
+        return "It ended without a summary, and nothing that was saved in it is left."
+    named = "; ".join(shortened(one) for one in titles[:TITLED])
+    more = f"; and {len(titles) - TITLED} more" if len(titles) > TITLED else ""
+    return f"It ended without a summary. Saved in it: {counted(len(titles), 'observation')}: {named}{more}"
+
+
+def _moment(noted: object) -> datetime | None:
+    """The moment that is noted, if it is one; whoever changed it by hand may have put anything there."""
+    try:
+        return limits.a_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
+    except ValueError:
+        return None

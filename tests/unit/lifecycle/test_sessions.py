@@ -1,0 +1,106 @@
+"""How a session is kept in a memory, when it is over, and what is told of one that nobody summed up."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from recollect.errors import FieldError
+from recollect.lifecycle.sessions import (
+    LONGEST_SUMMARY,
+    UNSAID,
+    SessionsPolicy,
+    a_summary,
+    active,
+    an_inactivity,
+    begun,
+    ended,
+    fell_silent,
+    put_together,
+    session_of,
+    summarised,
+)
+from recollect.model.level import BRIEFED, RECALLED, Level
+from recollect.model.memory import MemoryId, Status
+from recollect.model.session import Session
+from recollect.model.trust import Provenance
+from recollect.testing import NOW
+from recollect.testing.builders import SCOPE
+
+HOUR = timedelta(hours=1)
+BEGUN = begun(MemoryId("s"), SCOPE, NOW)
+
+
+def test_a_session_is_a_record_that_no_index_has_and_no_recall_looks_at() -> None:
+    assert (BEGUN.level, BEGUN.findable, BEGUN.text) == (Level.SESSION, False, UNSAID)
+    assert Level.SESSION not in RECALLED | BRIEFED
+
+
+def test_what_is_kept_of_a_session_is_told_of_it() -> None:
+    assert session_of(BEGUN) == Session(id=BEGUN.id, scope=SCOPE, started_at=NOW, last_active_at=NOW)
+    over = ended(summarised(active(BEGUN, NOW + HOUR), "seats were booked", Provenance.DIRECT_USER), NOW + 2 * HOUR)
+    assert session_of(over) == Session(
+        id=BEGUN.id,
+        scope=SCOPE,
+        started_at=NOW,
+        last_active_at=NOW + HOUR,
+        ended_at=NOW + 2 * HOUR,
+        summary="seats were booked",
+        summarised=True,
+        status=Status.COMPLETED,
+    )
+    assert session_of(BEGUN).under_way
+    assert not session_of(over).under_way
+
+
+@pytest.mark.parametrize(("silent", "over"), [(24 * HOUR, True), (24 * HOUR - timedelta.resolution, False)])
+def test_a_session_is_over_after_so_long_a_silence_and_not_before(silent: timedelta, over: bool) -> None:
+    assert fell_silent(active(BEGUN, NOW + HOUR), 24 * HOUR, NOW + HOUR + silent) is over
+
+
+def test_a_clock_that_went_back_ends_no_session_and_the_next_activity_is_by_that_clock() -> None:
+    ahead = active(BEGUN, NOW + 1000 * HOUR)
+    assert not fell_silent(ahead, 24 * HOUR, NOW)
+    assert session_of(active(ahead, NOW)).last_active_at == NOW
+    assert session_of(ended(BEGUN, NOW - HOUR)).ended_at == NOW
+
+
+@pytest.mark.parametrize("noted", [None, 7, "", "yesterday", "2026-01-01T00:00:00", "9999-01-01T00:00:00+00:00", [1]])
+def test_what_somebody_noted_by_hand_that_is_no_moment_counts_as_nothing(noted: Any) -> None:
+    odd = BEGUN.changed(metadata={"last_active_at": noted, "ended_at": noted, "summarised": noted})
+    assert session_of(odd) == session_of(BEGUN)
+
+
+@pytest.mark.parametrize(
+    ("titles", "told"),
+    [
+        ([], "It ended without a summary, and nothing that was saved in it is left."),
+        (["Seats"], "It ended without a summary. Saved in it: 1 observation: Seats"),
+        (list("abcdefg"), "It ended without a summary. Saved in it: 7 observations: a; b; c; d; e; and 2 more"),
+        (["two\nlines\x1b[2J"], "It ended without a summary. Saved in it: 1 observation: two lines\\x1b[2J"),
+    ],
+)
+def test_a_session_that_nobody_summed_up_tells_what_was_saved_in_it(titles: list[str], told: str) -> None:
+    assert put_together(titles) == told
+    assert session_of(ended(BEGUN, NOW), titles).summary == told
+    assert session_of(BEGUN, titles).summary is None
+
+
+@pytest.mark.parametrize("hours", [0.0, -1.0, float("nan"), float("inf"), 87_600.1])
+def test_a_silence_of_no_time_and_one_without_end_are_refused(hours: float) -> None:
+    with pytest.raises(FieldError, match="inactivity_hours"):
+        SessionsPolicy(inactivity_hours=hours)
+
+
+@pytest.mark.parametrize("given", [timedelta(), -HOUR, timedelta.max, 24, "24h", None])
+def test_an_inactivity_is_a_length_of_time(given: Any) -> None:
+    with pytest.raises(FieldError, match="inactivity"):
+        an_inactivity("inactivity", given)
+    assert an_inactivity("inactivity", HOUR) == HOUR
+
+
+@pytest.mark.parametrize("given", ["", " \n", "x" * (LONGEST_SUMMARY + 1), "\x00", "\ud800", None, 7])
+def test_a_summary_says_something_and_not_too_much(given: Any) -> None:
+    with pytest.raises(FieldError, match="summary"):
+        a_summary("summary", given)
+    assert a_summary("summary", "x" * LONGEST_SUMMARY) == "x" * LONGEST_SUMMARY
