@@ -1,0 +1,1 @@
+"""What can be asked of recollect from outside its process, and by whom."""

@@ -1,0 +1,104 @@
+"""Access: what a caller may do, and to whose memories; one policy for every face."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from recollect.errors import AccessDenied, FieldError, NotFound, show
+from recollect.model.scope import Scope
+from recollect.model.trust import TRUST, Provenance
+
+WHOLE: Final = "*"
+"""The reach of a grant that is not held to a scope: the whole store."""
+
+Reach = Scope | Literal["*"]
+
+
+class Right(StrEnum):
+    """What a caller may do; none of them is part of another."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Rights over a scope and all below it, or over the whole store."""
+
+    rights: frozenset[Right]
+    reach: Reach
+
+    def __post_init__(self) -> None:
+        if not self.rights:
+            raise FieldError("a grant without rights allows nothing; name at least one", field="rights")
+
+    def covers(self, reach: Reach) -> bool:
+        """Whether what is reached for lies within."""
+        match self.reach, reach:
+            case Scope(), Scope():
+                return reach.within(self.reach)
+            case Scope(), _:
+                return False
+            case _:
+                return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: by which name, with which grants, and how far what is said through it is believed at most."""
+
+    name: str
+    grants: tuple[Grant, ...]
+    provenance: Provenance = Provenance.DIRECT_USER
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope that goes without saying: that of the grants, if they all have the same one."""
+        reaches = {grant.reach for grant in self.grants}
+        only = next(iter(reaches)) if len(reaches) == 1 else WHOLE
+        return only if isinstance(only, Scope) else None
+
+    def may(self, right: Right, reach: Reach) -> bool:
+        """Whether the caller has the right over what is reached for."""
+        return any(right in grant.rights for grant in self.grants if grant.covers(reach))
+
+    def refuse_unless(self, right: Right, reach: Reach) -> None:
+        """Refuse what the caller may not do. Whose scope it is not learns nothing of it, not even that it is there."""
+        covering = [grant for grant in self.grants if grant.covers(reach)]
+        if any(right in grant.rights for grant in covering):
+            return
+        if reach == WHOLE:
+            raise AccessDenied(
+                f"{show(self.name)} may not {right.value} the whole store; a key for that has the reach *"
+            )
+        if not covering:
+            raise NotFound(f"there is no scope {show(str(reach))}, or it is not for {show(self.name)}")
+        raise AccessDenied(f"{show(self.name)} may not {right.value} in {show(str(reach))}; its key lacks that right")
+
+    def refuse_without(self, right: Right) -> None:
+        """Refuse who has the right nowhere, for what is of no scope."""
+        if not any(right in grant.rights for grant in self.grants):
+            raise AccessDenied(f"{show(self.name)} may not {right.value} anywhere; its key lacks that right")
+
+    def believed(self, provenance: Provenance) -> Provenance:
+        """The provenance that is said, or the most that this caller is believed."""
+        return self.provenance if TRUST[self.provenance].less_than(TRUST[provenance]) else provenance
+
+
+def a_right(value: str) -> Right:
+    """The right of that name."""
+    if value not in tuple(Right):
+        raise FieldError(f"{show(value)} is no right; known are {', '.join(Right)}", field="rights")
+    return Right(value)
+
+
+def a_reach(value: str) -> Reach:
+    """The scope that is named, or the whole store for `*`."""
+    return WHOLE if value == WHOLE else Scope.parse(value)
+
+
+def owner(name: str = "owner", reach: Reach = WHOLE) -> Caller:
+    """Whoever may do everything there: the user at whose terminal a face runs."""
+    return Caller(name=name, grants=(Grant(frozenset(Right), reach),), provenance=Provenance.OPERATOR)

@@ -1,0 +1,140 @@
+"""Front: what every face holds: who is it, may they, how long, how many at once, and what came of it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import Overdue, RecollectError, ServerBusy
+from recollect.service.access import Caller
+from recollect.service.gate import Gate
+from recollect.service.keys import Authenticate
+from recollect.service.operation import Answer
+from recollect.service.problems import Code, problem_of
+from recollect.service.service import Service
+
+OK = "ok"
+"""What came of a request that was answered."""
+
+NOBODY = "-"
+"""Who asks, and for what, before either is known."""
+
+CANCELLED = "cancelled"
+"""What came of a request that nobody waits for any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much a server takes at once, and how long it lets anybody wait."""
+
+    body_bytes: int = 8_388_608
+    seconds: float = 30.0
+    threads: int = 8
+    waiting: int = 256
+
+
+USUAL = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """That something was asked: through which face, by whom, and what came of it; never a word of what it was."""
+
+    face: str
+    operation: str
+    caller: str
+    outcome: str
+    seconds: float
+
+
+Heard = Callable[[Asked], object]
+"""Whoever is told of each request."""
+
+
+class Front:
+    """Answers requests of every face by one policy; the faces only parse and render."""
+
+    def __init__(
+        self,
+        service: Service,
+        authenticate: Authenticate,
+        gate: Gate,
+        *,
+        limits: Limits = USUAL,
+        heard: Heard = lambda _: None,
+    ) -> None:
+        self.service, self.gate, self.limits = service, gate, limits
+        self.authenticate = authenticate
+        self._heard = heard
+        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-asked")
+        self._under_way: set[Future[Answer]] = set()
+
+    @property
+    def under_way(self) -> int:
+        """How many requests are being answered, or wait for that."""
+        return len(self._under_way)
+
+    def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+        """Have an operation answered in a thread of ours; refused if too many wait already."""
+        if self.under_way >= self.limits.threads + self.limits.waiting:
+            raise ServerBusy(f"{self.under_way} requests are waiting already; try again in a moment")
+        work = self._threads.submit(self.service.answer, name, given, caller)
+        self._under_way.add(work)
+        work.add_done_callback(self._under_way.discard)
+        return work
+
+    async def ask(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+        """What the operation gives; given up on after a while."""
+        with self.telling(face, name, caller.name):
+            work = self.submit(name, given, caller)
+            done = asyncio.wrap_future(work)
+            done.add_done_callback(_heard_of)
+            try:
+                return await asyncio.wait_for(asyncio.shield(done), self.limits.seconds)
+            except TimeoutError as error:
+                raise overdue(work, self.limits.seconds) from error
+            except asyncio.CancelledError:
+                work.cancel()  # which keeps only what has not begun from doing so
+                raise
+
+    @contextmanager
+    def telling(self, face: str, name: str, caller: str) -> Iterator[None]:
+        """Have it heard what came of a request, and how long that took."""
+        began, outcome = time.perf_counter(), Code.INTERNAL.value
+        try:
+            yield
+            outcome = OK
+        except RecollectError as error:
+            outcome = problem_of(error).code.value
+            raise
+        except (asyncio.CancelledError, CancelledError):
+            outcome = CANCELLED
+            raise
+        finally:
+            took = time.perf_counter() - began
+            self._heard(Asked(face=face, operation=name, caller=caller, outcome=outcome, seconds=took))
+
+    def refused(self, face: str, name: str, caller: str, error: RecollectError) -> None:
+        """Have it heard that something was refused before it was asked."""
+        outcome = problem_of(error).code.value
+        self._heard(Asked(face=face, operation=name, caller=caller, outcome=outcome, seconds=0.0))
+
+    def close(self, seconds: float | None = None) -> int:
+        """Take nothing more and wait for what has begun, so many seconds at most; gives how much is still at it."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        return len(wait(set(self._under_way), seconds).not_done)
+
+
+def overdue(work: "Future[Answer]", seconds: float) -> Overdue:
+    """What is said of work that takes too long; it is not begun any more, if it has not been."""
+    rest = "it was not begun" if work.cancel() else "what it writes may still come"
+    return Overdue(f"it takes longer than {seconds:g} seconds, or than was allowed it; {rest}")
+
+
+def _heard_of(done: "asyncio.Future[Answer]") -> None:
+    """Whoever waited was told of what went wrong, if anybody still waits."""
+    if not done.cancelled():
+        done.exception()

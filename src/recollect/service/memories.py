@@ -1,0 +1,336 @@
+"""The operations that write memories and look at single ones."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from recollect.engine.engine import Engine
+from recollect.errors import AccessDenied, NotFound, show
+from recollect.model.memory import Memory, Status
+from recollect.model.scope import a_scope
+from recollect.model.trust import TRUST, Provenance
+from recollect.model.verdict import Receipt
+from recollect.render import wire
+from recollect.service import shapes
+from recollect.service.access import Caller, Right
+from recollect.service.fields import (
+    MOST_AT_ONCE,
+    Id,
+    Key,
+    KindName,
+    Limit,
+    Line,
+    Moment,
+    Names,
+    Object,
+    ProvenanceName,
+    ScopePath,
+    Share,
+    StatusName,
+    Text,
+    Texts,
+)
+from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+
+LISTED = 100
+"""How many memories are listed at once, unless it is said."""
+
+Vector = Annotated[
+    list[float], Field(max_length=16_384, description="A direction to use instead of embedding the text.")
+]
+
+
+class Said(Request):
+    """What is proposed to be remembered, but for whose it is."""
+
+    text: Text = Field(description="One thing worth knowing later, in a sentence that stands on its own.")
+    kind: KindName | None = Field(None, description="What sort of memory it is; an observation if not said.")
+    title: Line | None = None
+    topic_key: Id | None = Field(None, description="What it is about: the next one with this key revises it.")
+    subject: Id | None = Field(None, description="What it is about, where only one thing holds at a time.")
+    tags: Names = Field(default_factory=list[str])
+    importance: Share | None = None
+    confidence: Share | None = None
+    pinned: bool = Field(default=False, description="Keep room for it in every context.")
+    shared: bool = Field(default=False, description="Let the scopes below see it too.")
+    session: Id | None = None
+    speaker: Id | None = Field(None, description="Who said it.")
+    at: Moment | None = Field(None, description="When it was observed, if not now.")
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
+    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    source: Id | None = Field(None, description="The document, tool or import it came from.")
+    derived_from: Names = Field(default_factory=list[str])
+    evidence: Texts = Field(default_factory=list[str])
+    metadata: Object | None = None
+    vector: Vector | None = None
+    key: Key | None = None
+
+
+class Remember(Said):
+    """What is proposed to be remembered."""
+
+    scope: ScopePath
+
+
+class RememberAll(Request):
+    """Several proposals for one scope, remembered together or not at all."""
+
+    scope: ScopePath
+    drafts: Annotated[list[Said], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Named(Request):
+    """A memory, by its id."""
+
+    scope: ScopePath
+    id: Id
+
+
+class Revise(Named):
+    """What a memory is to say from now on; what is not given stays as it was."""
+
+    text: Text
+    title: Line | None = None
+    kind: KindName | None = None
+    tags: Names | None = None
+    importance: Share | None = None
+    confidence: Share | None = None
+    at: Moment | None = None
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
+    metadata: Object | None = None
+    provenance: ProvenanceName | None = None
+    vector: Vector | None = None
+
+
+class ListMemories(Request):
+    """Which memories to list; `after` is the last id of the page before."""
+
+    scope: ScopePath
+    below: bool = Field(default=False, description="Also those of the scopes below.")
+    statuses: Annotated[list[StatusName], Field(min_length=1, max_length=len(Status))] = Field(
+        default_factory=lambda: [Status.ACTIVE.value]
+    )
+    limit: Limit = LISTED
+    after: Id | None = None
+
+
+def believed(said: str | None, caller: Caller) -> Provenance:
+    """The provenance of what a caller says, as far as the caller is believed; a model's, if none is said."""
+    return caller.believed(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
+
+
+def _draft(said: Said, caller: Caller) -> dict[str, Any]:
+    return {**said.given(), "provenance": believed(said.provenance, caller)}
+
+
+def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
+    (receipt,) = engine.remember_all([_draft(request, caller)])
+    return wire.receipt(receipt)
+
+
+def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answer:
+    drafts = [_draft(one, caller) for one in request.drafts]
+    return {"receipts": [wire.receipt(one) for one in engine.remember_all(drafts, scope=request.scope)]}
+
+
+def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
+    changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
+    return _told(engine.revise(request.id, request.text, **changes), request, caller)
+
+
+def _told(receipt: Receipt, request: Named, caller: Caller) -> Answer:
+    """The receipt of a change; whoever may not read is told what became of the memory, and not what it says."""
+    told = wire.receipt(receipt)
+    return told if caller.may(Right.READ, a_scope(request.scope)) else {**told, "memory": None}
+
+
+def _refuse_less_trusted(engine: Engine, request: Named, caller: Caller) -> None:
+    """Whoever is trusted less changes nothing of what is trusted more."""
+    memory = engine.get(request.id, scope=request.scope)
+    if TRUST[caller.provenance].less_than(memory.trust):
+        more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
+        raise AccessDenied(f"{more}; have somebody change it who is believed as much")
+
+
+def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_less_trusted(engine, request, caller)
+    return _told(engine.forget(request.id, scope=request.scope), request, caller)
+
+
+def _restore(engine: Engine, request: Named, caller: Caller) -> Answer:
+    return _told(engine.restore(request.id, scope=request.scope), request, caller)
+
+
+def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_less_trusted(engine, request, caller)
+    return _told(engine.pin(request.id, scope=request.scope), request, caller)
+
+
+def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_less_trusted(engine, request, caller)
+    return _told(engine.unpin(request.id, scope=request.scope), request, caller)
+
+
+def _readable(memory: Memory, scope: str, caller: Caller) -> Memory:
+    """The memory; what is quarantined is read by whoever may release it, and is told no model."""
+    if memory.status is Status.QUARANTINED and not caller.may(Right.ADMIN, a_scope(scope)):
+        raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
+    return memory
+
+
+def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
+    memory = _readable(engine.get(request.id, scope=request.scope), request.scope, caller)
+    usage, by = engine.usage(memory.id, scope=request.scope), engine.replacement(memory, scope=request.scope)
+    return {**wire.memory(memory), "usage": wire.usage(usage), "replacement": wire.replacement(by)}
+
+
+def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
+    versions = engine.history(request.id, scope=request.scope)
+    _readable(versions[-1], request.scope, caller)
+    by = engine.replacement(versions[-1], scope=request.scope)
+    told = [wire.memory(one) for one in versions]
+    return {"id": request.id, "versions": told, "replacement": wire.replacement(by)}
+
+
+def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
+    if Status.QUARANTINED in request.statuses:
+        caller.refuse_unless(Right.ADMIN, a_scope(request.scope))
+    found = engine.memories(scope=request.scope, below=request.below, statuses=request.statuses)
+    rest = found if request.after is None else [one for one in found if one.id > request.after]
+    page = rest[: request.limit]
+    told = [wire.memory(one) for one in page]
+    return {"scope": request.scope, "memories": told, "next": page[-1].id if len(rest) > len(page) else None}
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="remember",
+        title="Remember",
+        about=(
+            "Keep one thing worth knowing in later conversations: a preference, a decision, a fact, how something is "
+            "done, what went wrong. Say it in one sentence that stands on its own, with names instead of pronouns. "
+            "What is known already is only counted as said again, and a new truth about a subject replaces the old "
+            "one; the verdict tells. Never give passwords or keys."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Remember,
+        answer=shapes.Receipt,
+        run=_remember,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="remember_all",
+        title="Remember several",
+        about="Keep several things at once, all of them or none. Use it instead of many single calls.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=RememberAll,
+        answer=shapes.Receipts,
+        run=_remember_all,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="revise",
+        title="Revise a memory",
+        about=(
+            "Give a memory a new text when it is wrong or incomplete and its id is known. Its history keeps what it "
+            "said before. For something new, use remember."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Revise,
+        answer=shapes.Receipt,
+        run=_revise,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="forget",
+        title="Forget a memory",
+        about="Recall a memory no more, when the user asks to forget it. It can be restored; nothing is erased.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_forget,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="restore",
+        title="Restore a memory",
+        about="Bring back a memory that was forgotten or put away; what took its place holds no longer.",
+        right=Right.ADMIN,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_restore,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="pin",
+        title="Pin a memory",
+        about="Keep room for a memory in every context, for what must never be overlooked. Use it rarely.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_pin,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="unpin",
+        title="Unpin a memory",
+        about="Let a pinned memory compete with the others again.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_unpin,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="get_memory",
+        title="Look at a memory",
+        about="All that is known of one memory by its id: its text, where it comes from, and how it was used.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Shown,
+        run=_get,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="get_history",
+        title="Look at the versions of a memory",
+        about="Every version of one memory, the oldest first: what it said before, and what took its place.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Versions,
+        run=_history,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="list_memories",
+        title="List memories",
+        about="The memories of a scope, page by page in the order of ids. To find something, use search or recall.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ListMemories,
+        answer=shapes.Memories,
+        run=_list,
+        toolset=Toolset.OPERATOR,
+    ),
+)

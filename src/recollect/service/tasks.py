@@ -1,0 +1,226 @@
+"""The operations that keep tasks and how they went, and find those that were like the one at hand."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from recollect.engine.engine import Engine
+from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
+from recollect.model.episode import Result
+from recollect.render import episodes as rendered
+from recollect.service import shapes
+from recollect.service.access import Caller, Right
+from recollect.service.fields import (
+    Id,
+    Key,
+    Limit,
+    Line,
+    Moment,
+    Names,
+    Object,
+    ProvenanceName,
+    ScopePath,
+    Share,
+    Text,
+    Texts,
+    one_of,
+)
+from recollect.service.memories import believed
+from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+
+
+class StartEpisode(Request):
+    """A task that begins."""
+
+    scope: ScopePath
+    task: Text
+    plan: Texts = Field(default_factory=list[str])
+    session: Id | None = None
+    at: Moment | None = None
+    pinned: bool = False
+    shared: bool = False
+    provenance: ProvenanceName | None = None
+    source: Id | None = None
+    key: Key | None = None
+
+
+class RecordAction(Request):
+    """What was done for a task that is under way."""
+
+    scope: ScopePath
+    id: Id = Field(description="The episode.")
+    type: Line = Field(description="In a word, what was done.")
+    input: str | Object = ""
+    output: str | Object = ""
+    result: Annotated[str, one_of(Result)] = Result.SUCCEEDED.value
+    at: Moment | None = None
+    context: Id | None = Field(None, description="The context it was decided by.")
+    provenance: ProvenanceName | None = None
+    key: Key | None = None
+
+
+class CompleteEpisode(Request):
+    """How a task went, and what it taught."""
+
+    scope: ScopePath
+    id: Id = Field(description="The episode.")
+    outcome: Share = Field(description="From 0, it failed, to 1.")
+    lessons: Texts = Field(default_factory=list[str])
+    failure_modes: Texts = Field(default_factory=list[str])
+    contexts: Names = Field(default_factory=list[str])
+    at: Moment | None = None
+    provenance: ProvenanceName | None = None
+
+
+class SimilarTo(Request):
+    """A task that is about to be done."""
+
+    scope: ScopePath
+    task: Text
+    limit: Limit = SIMILAR
+    min_score: Share = 0.0
+
+
+class FailureModes(SimilarTo):
+    """The same, to be warned."""
+
+    limit: Limit = FAILURES
+
+
+class ListEpisodes(Request):
+    """Whose tasks, and which of them."""
+
+    scope: ScopePath
+    finished: bool | None = Field(None, description="Only those that are finished, or only those under way.")
+    limit: Limit = LISTED
+
+
+class ShowEpisode(Request):
+    """An episode, by its id."""
+
+    scope: ScopePath
+    id: Id
+
+
+def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
+    given = {**request.given("task"), "provenance": believed(request.provenance, caller)}
+    return rendered.whole(engine.episodes.start(request.task, **given))
+
+
+def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
+    given = {**request.given("id", "type"), "provenance": believed(request.provenance, caller)}
+    return rendered.whole(engine.episodes.record(request.id, request.type, **given))
+
+
+def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
+    given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
+    return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
+
+
+def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
+    found = engine.episodes.similar(request.task, **request.given("task"))
+    return {"scope": request.scope, "episodes": [rendered.similar_fields(one) for one in found]}
+
+
+def _failures(engine: Engine, request: FailureModes, _: Caller) -> Answer:
+    found = engine.episodes.failure_modes(request.task, **request.given("task"))
+    return {"scope": request.scope, "failure_modes": [rendered.failure_fields(one) for one in found]}
+
+
+def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
+    return {
+        "scope": request.scope,
+        "episodes": [rendered.fields(one) for one in engine.episodes.list(**request.given())],
+    }
+
+
+def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
+    return rendered.whole(engine.episodes.show(request.id, scope=request.scope))
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="start_episode",
+        title="Begin a task",
+        about="Begin a task that is worth learning from, with its plan; keep the id for what is done for it.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=StartEpisode,
+        answer=shapes.WholeEpisode,
+        run=_start,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="record_action",
+        title="Record an action",
+        about="Record what was done for a task that is under way, and whether it succeeded.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=RecordAction,
+        answer=shapes.WholeEpisode,
+        run=_record,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="complete_episode",
+        title="End a task",
+        about="End a task with how it went, from 0 to 1, what it taught and what went wrong; these become memories.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=CompleteEpisode,
+        answer=shapes.CompletedEpisode,
+        run=_complete,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="get_similar_episodes",
+        title="Find similar tasks",
+        about="How similar tasks went before, and what they taught. Ask before you begin a task.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=SimilarTo,
+        answer=shapes.SimilarEpisodes,
+        run=_similar,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="get_failure_modes",
+        title="Ask what went wrong before",
+        about="What went wrong when similar tasks were tried, that of the most similar first. Ask before risky steps.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=FailureModes,
+        answer=shapes.FailureModes,
+        run=_failures,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="list_episodes",
+        title="List tasks",
+        about="The tasks of a scope, the latest first.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ListEpisodes,
+        answer=shapes.Episodes,
+        run=_list,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="get_episode",
+        title="Look at a task",
+        about="One task with its plan, all that was done for it, and how it went.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ShowEpisode,
+        answer=shapes.WholeEpisode,
+        run=_show,
+        toolset=Toolset.OPERATOR,
+    ),
+)

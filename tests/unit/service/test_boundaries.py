@@ -1,0 +1,136 @@
+"""What a key for one scope, or one that is believed less, learns and changes: nothing beyond what it is for."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.errors import AccessDenied, InvalidInput, NotFound
+from recollect.model.trust import Provenance
+from recollect.service.access import Caller, Grant, Right, a_reach, owner
+from recollect.service.operations import OPERATIONS
+from recollect.service.service import Service
+
+ANA, BOB, TEAM = "acme/ana", "beta/bob", "acme"
+
+
+def a_caller(*rights: Right, scope: str = ANA, provenance: Provenance = Provenance.DIRECT_USER) -> Caller:
+    return Caller(name="key", grants=(Grant(frozenset(rights), a_reach(scope)),), provenance=provenance)
+
+
+READER, WRITER = a_caller(Right.READ), a_caller(Right.WRITE)
+STRANGER = a_caller(Right.READ, Right.WRITE, provenance=Provenance.TOOL_EXTERNAL)
+EVERYTHING = a_caller(*Right)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        yield Service(engine)
+
+
+def asked(service: Service, name: str, caller: Caller = owner(), **given: Any) -> Mapping[str, Any]:  # noqa: B008
+    whose = OPERATIONS[name].request.whose or "scope"
+    return service.answer(name, {whose: ANA, **given}, caller)
+
+
+def test_an_erasure_does_not_tell_a_key_for_one_scope_who_else_says_the_same(service: Service) -> None:
+    words = "The price for Initech will be 47 million dollars"
+    asked(service, "remember", scope=BOB, text=words)
+    ours = asked(service, "remember", text=words)["id"]
+    told = asked(service, "erase", EVERYTHING, id=ours, dry_run=False)
+    assert (told["proven"], told["search"]) == (True, {"proven": True})
+    again = asked(service, "remember", text=words)["id"]
+    assert "elsewhere" in asked(service, "erase", id=again, dry_run=False)["search"]
+
+
+def test_what_took_the_place_of_a_shared_memory_is_told_only_to_who_may_see_it(service: Service) -> None:
+    shared = asked(service, "remember", scope=TEAM, text="HQ is in Bonn", subject="hq", shared=True)["id"]
+    asked(service, "remember", scope=TEAM, text="HQ is moving to Oslo", subject="hq")
+    for name in ("get_memory", "get_history"):
+        assert asked(service, name, READER, id=shared)["replacement"] is None
+        assert asked(service, name, scope=TEAM, id=shared)["replacement"]["text"] == "HQ is moving to Oslo"
+
+
+def test_the_id_that_a_caller_gives_an_event_is_of_its_scope_alone(service: Service) -> None:
+    event = {"text": "hello", "id": "msg-1"}
+    (first,) = asked(service, "observe", scope=BOB, events=[event])["receipts"]
+    (second,) = asked(service, "observe", events=[event])["receipts"]
+    (again,) = asked(service, "observe", events=[event])["receipts"]
+    assert first["id"] != second["id"] == again["id"] != "msg-1"
+    (planted,) = asked(service, "observe", scope=BOB, events=[{"text": "mine", "id": second["id"]}])["receipts"]
+    assert planted["id"] != second["id"]
+
+
+@pytest.mark.parametrize("name", ["forget", "pin", "unpin"])
+def test_whoever_is_believed_less_changes_nothing_of_what_is_trusted_more(name: str, service: Service) -> None:
+    stated = asked(service, "remember", text="The budget is 9", provenance="direct_user")["id"]
+    with pytest.raises(AccessDenied, match="is trusted more than 'key'"):
+        asked(service, name, STRANGER, id=stated)
+    own = asked(service, "remember", STRANGER, text="A page says hello")["id"]
+    assert asked(service, name, STRANGER, id=own)["id"] == own
+
+
+def test_to_restore_is_an_operators_act(service: Service) -> None:
+    own = asked(service, "remember", STRANGER, text="The budget is 5")["id"]
+    asked(service, "forget", STRANGER, id=own)
+    with pytest.raises(AccessDenied, match="may not admin"):
+        asked(service, "restore", STRANGER, id=own)
+
+
+def test_a_summary_of_a_session_is_trusted_no_more_than_who_says_it(service: Service) -> None:
+    asked(service, "mem_session_start", STRANGER)
+    session = asked(service, "mem_session_end", STRANGER, summary="We talked about invoices")["session_id"]
+    assert asked(service, "get_memory", id=session)["provenance"] == "tool_external"
+
+
+def test_a_key_that_may_only_write_reads_nothing_by_writing(service: Service) -> None:
+    id = asked(service, "remember", text="Ana lives in Rome")["id"]
+    with pytest.raises(AccessDenied, match="may not read"):
+        asked(service, "mem_session_start", WRITER)
+    for name, more in {"pin": {}, "unpin": {}, "revise": {"text": "Ana lives in Lisbon"}, "forget": {}}.items():
+        told = asked(service, name, WRITER, id=id, **more)
+        assert (told["id"], told["memory"]) == (id, None)
+
+
+def test_one_key_is_one_voice_unless_it_may_say_for_whom_it_asks(service: Service) -> None:
+    id = asked(service, "remember", text="Ana lives in Rome")["id"]
+    context = asked(service, "recall", query="where does Ana live?")["id"]
+    with pytest.raises(AccessDenied, match="votes for itself alone"):
+        asked(service, "feedback", STRANGER, context_id=context, misled=[id], by="somebody")
+    for _ in range(3):
+        asked(service, "feedback", STRANGER, context_id=context, misled=[id])
+    assert asked(service, "get_memory", id=id)["usage"]["misled"] == 1
+
+
+def test_how_large_the_whole_store_is_is_not_told_of_a_part(service: Service) -> None:
+    assert asked(service, "stats", READER)["bytes"] is None
+    assert asked(service, "stats", owner())["bytes"] is not None
+
+
+@pytest.mark.parametrize("name", ["get_memory", "get_history"])
+def test_what_is_quarantined_is_read_by_whoever_may_release_it(name: str, service: Service) -> None:
+    asked(service, "remember", text="Ana lives in Rome", provenance="direct_user")
+    odd = asked(service, "remember", text="Ana lives in Oslo", provenance="tool_external")
+    assert odd["verdict"] == "quarantined"
+    with pytest.raises(NotFound, match="is quarantined; it can be read once an operator releases it"):
+        asked(service, name, READER, id=odd["id"])
+    assert asked(service, name, a_caller(Right.READ, Right.ADMIN), id=odd["id"])["id"] == odd["id"]
+    with pytest.raises(AccessDenied, match="may not admin"):
+        asked(service, "list_memories", READER, statuses=["quarantined"])
+
+
+def test_the_key_of_a_retry_is_refused_where_the_retry_would_be_done_again() -> None:
+    assert OPERATIONS["forget"].with_key({}, "a", "Idempotency-Key") == {}
+    assert OPERATIONS["remember"].with_key({}, "a", "Idempotency-Key") == {"key": "a"}
+    with pytest.raises(InvalidInput, match="Idempotency-Key is not taken by undo"):
+        OPERATIONS["undo"].with_key({}, "a", "Idempotency-Key")
+
+
+def test_every_request_says_whose_memories_it_is_about_by_a_field_or_that_it_is_about_nobodys() -> None:
+    unscoped = {name for name, one in OPERATIONS.items() if one.request.whose is None}
+    assert unscoped == {"list_profiles"}
+    assert all(
+        one.request.whose in one.request.model_fields for name, one in OPERATIONS.items() if name not in unscoped
+    )

@@ -1,0 +1,70 @@
+"""What a face was given becomes a request, or a refusal that names the field."""
+
+import pytest
+
+import recollect
+from recollect.errors import FieldError, InvalidInput
+from recollect.service.access import Caller, Grant, Right, a_reach
+from recollect.service.memories import Remember, RememberAll
+from recollect.service.reading import read_json, read_request
+from recollect.service.recalls import Recall
+from recollect.service.service import Service
+from recollect.service.upkeep import Erase
+
+ODD = (
+    b"",
+    b"[1]",
+    b"null",
+    b'"text"',
+    b"{",
+    b'{"a": NaN}',
+    b'{"a": Infinity}',
+    b'{"a": -Infinity}',
+    b'{"a": "\\ud800"}',
+    b'{"a": "\xff"}',
+    b"\x00",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+)
+
+
+@pytest.mark.parametrize("body", ODD, ids=lambda body: repr(body[:20]))
+def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match="the body is"):
+        read_json(body)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "told"),
+    [
+        (Remember, {"scope": "acme"}, "field 'text': is missing"),
+        (Remember, {"scope": "acme", "text": ""}, "field 'text': '' does not fit"),
+        (Remember, {"scope": "acme", "text": 5}, "field 'text': 5 does not fit"),
+        (Remember, {"scope": "acme", "text": "a", "tag": []}, "'tag': there is no such field; did you mean 'tags'"),
+        (Remember, {"scope": "acme", "text": "a", "kind": "facts"}, "'facts' is no kind; did you mean 'fact'?"),
+        (Remember, {"scope": "acme", "text": "a", "at": "soon"}, "field 'at': 'soon'"),
+        (Remember, {"scope": "acme", "text": "a", "at": 5}, "field 'at': 5 is no moment"),
+        (Remember, {"scope": "acme", "text": "a", "importance": 2}, "field 'importance': 2"),
+        (Remember, {"scope": "acme", "text": "a", "importance": float("nan")}, "field 'importance': nan"),
+        (Remember, {"scope": "acme", "text": "a", "pinned": "yes"}, "field 'pinned': 'yes'"),
+        (RememberAll, {"scope": "acme", "drafts": []}, "field 'drafts'"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a"}] * 1001}, "field 'drafts'"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "x": 1}]}, "field 'drafts.0.x': there is no such"),
+        (Recall, {"scope": "acme"}, "exactly one of query and turns"),
+        (Recall, {"scope": "acme", "query": "a", "profile": "/etc/passwd"}, "'/etc/passwd' is no profile"),
+        (Recall, {"scope": "acme", "query": "a", "tokens": 10**9}, "field 'tokens'"),
+        (Erase, {"scope": "acme"}, "exactly one of id, source and everything"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_with_its_field(model: type, given: dict[str, object], told: str) -> None:
+    with pytest.raises(FieldError) as raised:
+        read_request(model, given)
+    assert told in str(raised.value)
+
+
+def test_the_scope_of_the_key_is_taken_where_none_is_said() -> None:
+    caller = Caller(name="ana", grants=(Grant(frozenset(Right), a_reach("acme/ana")),))
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        told = Service(engine).answer("remember", {"text": "Ana likes tea"}, caller)
+        assert told["memory"]["scope"] == "acme/ana"
+        assert Service(engine).answer("list_profiles", {}, caller)["profiles"]
