@@ -1,0 +1,224 @@
+"""Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+from mcp_types import Prompt as ToldPrompt
+from mcp_types import Resource as ToldResource
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from recollect.errors import NotFound, RecollectError, remedy, show
+from recollect.mcp import arguments, catalogue, resources, results
+from recollect.mcp.asking import Ask, Asking
+from recollect.mcp.catalogue import Entry, Toolsets
+from recollect.mcp.guide import INSTRUCTIONS
+from recollect.mcp.prompts import PROMPTS, SCOPE, Prompt
+from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource
+from recollect.service.access import Caller
+from recollect.service.problems import INTERNAL, Code, problem_of
+from recollect.version import __version__
+
+NAME: Final = "mcp"
+"""What this face is called where it is counted who asked."""
+
+FRESH: Final = CacheHint(ttl_ms=300_000, scope="private")
+"""How long a client may keep a list: it changes only with the key and the server."""
+
+LEGACY_NOT_FOUND: Final = -32002
+"""What a resource that is not there is to clients of the previous revision; the present one has no code for it."""
+
+CODES: Mapping[Code, int] = {
+    Code.INVALID: INVALID_PARAMS,
+    Code.NOT_FOUND: INVALID_PARAMS,
+    Code.TOO_LARGE: INVALID_PARAMS,
+    Code.UNAUTHENTICATED: INVALID_REQUEST,
+    Code.FORBIDDEN: INVALID_REQUEST,
+    Code.CONFLICT: INVALID_REQUEST,
+}
+"""What a problem is as an error of the protocol; any other is a failure of the server."""
+
+log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+Who = Callable[[Context], Caller]
+"""Whose request it is."""
+
+
+class Face:
+    """Answers the requests of the protocol for whoever sends them."""
+
+    def __init__(self, ask: Ask, who: Who, wanted: Toolsets) -> None:
+        self._ask, self._who, self._wanted = ask, who, wanted
+
+    def server(self) -> Server[Any]:
+        """It as a server of the SDK, for any transport and both revisions."""
+        return Server(
+            "recollect",
+            version=__version__,
+            title="recollect",
+            description="A memory for agents: it remembers, recalls, ranks and explains.",
+            instructions=INSTRUCTIONS,
+            cache_hints={
+                "tools/list": FRESH,
+                "prompts/list": FRESH,
+                "resources/list": FRESH,
+                "resources/templates/list": FRESH,
+            },
+            get_tool_input_schema=self._schema,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_templates,
+            on_read_resource=self.read_resource,
+            on_list_prompts=self.list_prompts,
+            on_get_prompt=self.get_prompt,
+        )
+
+    async def list_tools(self, context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        """The tools that the caller may use, always in the same order."""
+        caller = self._who(context)
+        return ListToolsResult(tools=[_tool(one, caller) for one in catalogue.offered(self._wanted, caller)])
+
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        """What a tool gives, or the problem there is; that there is no such tool is an error of the protocol."""
+        known = catalogue.in_toolsets(self._wanted)
+        entry = known.get(params.name)
+        if entry is None:
+            told = f"there is no tool {show(params.name)}; {remedy(params.name, known)}"
+            raise MCPError(INVALID_PARAMS, told, {"name": params.name})
+        given = arguments.meant(entry.input, params.arguments or {})
+        return await _settled(self._answer(entry, given, self._who(context)))
+
+    async def _answer(self, entry: Entry, given: Mapping[str, Any], caller: Caller) -> CallToolResult:
+        return results.told(entry.name, await self._ask(entry.name, given, caller))
+
+    async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        """What has an address."""
+        return ListResourcesResult(resources=[_resource(one) for one in RESOURCES.values()])
+
+    async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        """What has a template of addresses."""
+        return ListResourceTemplatesResult(resource_templates=[_template(one) for one in TEMPLATES.values()])
+
+    async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """What a resource says now."""
+        asking = Asking(self._ask, self._who(context))
+        found, text = await _told(resources.read(params.uri, asking), context, uri=params.uri)
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=found.type, text=text)])
+
+    async def list_prompts(self, context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        """Every prompt."""
+        caller = self._who(context)
+        return ListPromptsResult(prompts=[_prompt(one, caller) for one in PROMPTS.values()])
+
+    async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        """A prompt as it is written now."""
+        found = PROMPTS.get(params.name)
+        if found is None:
+            told = f"there is no prompt {show(params.name)}; {remedy(params.name, PROMPTS)}"
+            raise MCPError(INVALID_PARAMS, told, {"name": params.name})
+        asking = Asking(self._ask, self._who(context))
+        text = await _told(found.written(asking, params.arguments or {}), context, name=params.name)
+        message = PromptMessage(role="user", content=TextContent(text=text))
+        return GetPromptResult(description=found.about, messages=[message])
+
+    def _schema(self, name: str) -> Mapping[str, Any] | None:
+        entry = catalogue.in_toolsets(self._wanted).get(name)
+        return None if entry is None else entry.input
+
+
+async def _settled(answering: Awaitable[CallToolResult]) -> CallToolResult:
+    """What comes of a call: whatever goes wrong is told to the model, and what should not is logged."""
+    try:
+        return await answering
+    except RecollectError as error:
+        return results.refused(problem_of(error))
+    except Exception:
+        log.exception("a tool failed")
+        return results.refused(INTERNAL)
+
+
+async def _told(asking: Awaitable[Any], context: Context, **about: str) -> Any:
+    """What is asked for; what goes wrong is an error of the protocol, with the problem as its data."""
+    try:
+        return await asking
+    except RecollectError as error:
+        problem = problem_of(error)
+        gone = isinstance(error, NotFound) and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        code = LEGACY_NOT_FOUND if gone else CODES.get(problem.code, INTERNAL_ERROR)
+        raise MCPError(code, problem.message, {**problem.fields(), **about}) from error
+    except Exception as error:
+        log.exception("a request failed")
+        raise MCPError(INTERNAL_ERROR, INTERNAL.message, {**INTERNAL.fields(), **about}) from error
+
+
+def _tool(entry: Entry, caller: Caller) -> Tool:
+    return Tool(
+        name=entry.name,
+        title=entry.title,
+        description=entry.about,
+        input_schema=dict(entry.taken_from(caller)),
+        output_schema=dict(entry.output),
+        annotations=ToolAnnotations(
+            title=entry.title,
+            read_only_hint=entry.read_only,
+            destructive_hint=entry.destructive,
+            idempotent_hint=entry.repeatable,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _resource(one: Resource) -> ToldResource:
+    return ToldResource(uri=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type)
+
+
+def _template(one: Resource) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type
+    )
+
+
+def _prompt(one: Prompt, caller: Caller) -> ToldPrompt:
+    return ToldPrompt(
+        name=one.name,
+        title=one.title,
+        description=one.about,
+        arguments=[
+            PromptArgument(name=name, description=about, required=name != SCOPE or _must_say(one, caller))
+            for name, about in one.takes.items()
+        ],
+    )
+
+
+def _must_say(one: Prompt, caller: Caller) -> bool:
+    """Whether whose memory it is has to be said."""
+    return bool(one.asks) and caller.scope is None

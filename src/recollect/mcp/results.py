@@ -1,0 +1,38 @@
+"""Results: an answer or a problem as a tool tells it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_types import CallToolResult, TextContent
+
+from recollect.service.problems import Problem
+
+READY: Final = frozenset({"recall", "brief"})
+"""The tools whose answer has a text that is ready for a model."""
+
+
+def told(name: str, answer: Mapping[str, Any]) -> CallToolResult:
+    """The answer as JSON, and as text: what a model can use at once where there is that, or else the same JSON."""
+    texts = context_texts(answer) if name in READY else [as_json(answer)]
+    return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=dict(answer))
+
+
+def refused(problem: Problem) -> CallToolResult:
+    """The problem, for a model to act on."""
+    fields = problem.fields()
+    return CallToolResult(content=[TextContent(text=as_json(fields))], structured_content=fields, is_error=True)
+
+
+def context_texts(context: Mapping[str, Any]) -> list[str]:
+    """What is recalled, and what to tell afterwards; a context without memories says so."""
+    if not context["packed"]:
+        return ["Nothing is remembered that would help here."]
+    if context["id"] is None:
+        return [context["text"]]
+    return [context["text"], f"context_id for feedback: {context['id']}"]
+
+
+def as_json(told: Mapping[str, Any]) -> str:
+    """One line of JSON."""
+    return json.dumps(told, ensure_ascii=False)

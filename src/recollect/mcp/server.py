@@ -1,0 +1,128 @@
+"""http_app(): the face over HTTP, to be served at one address; who asks is told by the key of each request."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_REQUEST
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from recollect.errors import RecollectError, TooLarge, Unauthenticated
+from recollect.mcp.catalogue import CORE, Toolsets
+from recollect.mcp.face import NAME, Context, Face
+from recollect.service.access import Caller
+from recollect.service.front import NOBODY, Front
+from recollect.service.keys import bearer
+from recollect.service.problems import INTERNAL, Code, Problem, problem_of
+
+CALLER: Final = "recollect.caller"
+"""Under which name a request carries who asks."""
+
+STATUSES: Mapping[Code, int] = {
+    Code.TOO_LARGE: 413,
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+}
+"""The status of a request that is refused before the protocol is spoken; what it is in the protocol, `face` says."""
+
+
+class Door:
+    """Lets in whoever shows a key that holds, from where it may be asked, and has the protocol spoken with them."""
+
+    def __init__(self, front: Front, wanted: Toolsets, face: type[Face]) -> None:
+        self._front = front
+        self._face = face(self._ask, _caller, wanted)
+        self._speaking: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Have requests answered meanwhile."""
+        self._speaking = StreamableHTTPSessionManager(
+            self._face.server(),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=self._front.limits.body_bytes,
+        )
+        try:
+            async with self._speaking.run():
+                yield
+        finally:
+            self._speaking = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            caller = self._let_in(Headers(scope=scope))
+        except RecollectError as error:
+            self._front.refused(NAME, NOBODY, NOBODY, error)
+            await _refusal(problem_of(error))(scope, receive, send)
+            return
+        if scope["method"] != "POST":
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+        elif self._speaking is None:
+            await _refusal(INTERNAL)(scope, receive, send)
+        else:
+            trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
+            await self._speaking.handle_request({**scope, "headers": trimmed, CALLER: caller}, receive, send)
+
+    def _in_time(self, receive: Receive) -> Receive:
+        """The same, but whoever takes too long to send a body has hung up."""
+        until, whole = asyncio.get_running_loop().time() + self._front.limits.seconds, False
+
+        async def received() -> Message:
+            nonlocal whole
+            if whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    found = await receive()
+            except TimeoutError:
+                found = {"type": "http.disconnect"}
+            whole = not found.get("more_body", False)
+            return found
+
+        return received
+
+    def _let_in(self, headers: Headers) -> Caller:
+        """Who asks; refused is who calls from where nobody should, who shows no key, and who sends too much."""
+        self._front.gate.refuse_strangers(headers.get("host"), headers.get("origin"))
+        caller = self._front.authenticate(bearer(headers.get("authorization")))
+        size, most = headers.get("content-length", ""), self._front.limits.body_bytes
+        if size.isdecimal() and (len(size) > len(str(most)) or int(size) > most):
+            raise TooLarge(f"the body has more than {most} bytes; send less at once")
+        return caller
+
+    async def _ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+        return await self._front.ask(NAME, name, given, caller)
+
+
+def http_app(front: Front, wanted: Toolsets = frozenset({CORE}), *, face: type[Face] = Face) -> Starlette:
+    """The app that answers what is posted to it, for the tools of some toolsets, wherever it is routed or mounted.
+
+    Its lifespan is to be entered for as long as it answers: `app.router.lifespan_context(app)`.
+    """
+    door = Door(front, wanted, face)
+    return Starlette(routes=[Route("/{rest:path}", endpoint=door)], lifespan=lambda _: door.run())
+
+
+def _caller(context: Context) -> Caller:
+    if context.request is None or not isinstance(found := context.request.scope.get(CALLER), Caller):
+        raise Unauthenticated("nobody is known to ask")  # no request comes this far without
+    return found
+
+
+def _refusal(problem: Problem) -> Response:
+    """The problem as the protocol tells an error of a request that nobody has read."""
+    error = {"code": INVALID_REQUEST, "message": problem.message, "data": problem.fields()}
+    return Response(
+        json.dumps({"jsonrpc": "2.0", "id": None, "error": error}),
+        status_code=STATUSES.get(problem.code, 500),
+        headers={"WWW-Authenticate": "Bearer"} if problem.code is Code.UNAUTHENTICATED else None,
+        media_type="application/json",
+    )

@@ -1,0 +1,193 @@
+"""serve(): the face over standard input and output, for the one client that started the process."""
+
+import asyncio
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
+from functools import partial
+from typing import Any, Final
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+from mcp_types.jsonrpc import jsonrpc_message_adapter
+
+from recollect.mcp.catalogue import Toolsets
+from recollect.mcp.face import Face
+from recollect.mcp.opening import Make, Opening
+from recollect.service.access import Caller
+
+LONGEST: Final = 8_388_608
+"""How many bytes a line may have."""
+
+CHUNK: Final = 65_536
+PATIENCE: Final = 30.0
+"""For how many seconds a client that has said its last word still gets its answers."""
+
+Said = MemoryObjectSendStream[SessionMessage | Exception]
+Heard = MemoryObjectReceiveStream[SessionMessage]
+
+
+class TooLong(Exception):
+    """A line that is longer than any request."""
+
+
+def serve(make: Make, caller: Caller, wanted: Toolsets) -> None:
+    """Answer what comes in on standard input, until it ends or the process is told to.
+
+    Nothing else is written to standard output meanwhile: what anybody prints goes to standard error.
+    """
+    opening = Opening(make)
+    lines, out = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    try:
+        asyncio.run(_Wire(lines, out).speak(opening, caller, wanted))
+    finally:
+        opening.close()
+
+
+class _Wire:
+    """Lines in and lines out; both are waited for in threads that hold up nothing when the process ends."""
+
+    def __init__(self, lines: int, out: int) -> None:
+        self._lines, self._out = lines, out
+        self._unanswered: dict[str | int, str] = {}
+        self._answered = asyncio.Event()
+        self._written: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
+        self._writing = threading.Thread(target=self._write, name="recollect-out", daemon=True)
+
+    async def speak(self, opening: Opening, caller: Caller, wanted: Toolsets) -> None:
+        """Have the face answer what is read, until the end of it or a signal."""
+        server = Face(opening.ask, lambda _: caller, wanted).server()
+        said, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        answers, heard = anyio.create_memory_object_stream[SessionMessage]()
+        self._writing.start()
+        async with anyio.create_task_group() as tasks:
+            self._end_when_told(tasks.cancel_scope.cancel)
+            self._read_into(said, tasks.cancel_scope.cancel)
+            tasks.start_soon(self._pass_on, heard, opening)
+            await server.run(requests, answers, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+        self._written.put(None)
+        self._writing.join(PATIENCE)
+
+    def _end_when_told(self, end: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(one, end)
+
+    def _read_into(self, said: Said, end: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def is_passed_on(work: Coroutine[Any, Any, None]) -> bool:
+            try:
+                asyncio.run_coroutine_threadsafe(work, loop).result()
+            except (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                work.close()  # all is over, and nobody listens any more
+                return False
+            return True
+
+        def read() -> None:
+            try:
+                if all(is_passed_on(self._take(line, said)) for line in read_lines(self._lines, LONGEST)):
+                    is_passed_on(self._take_leave(said))
+            except OSError:
+                loop.call_soon_threadsafe(end)
+
+        threading.Thread(target=read, name="recollect-in", daemon=True).start()
+
+    async def _take(self, line: bytes | TooLong, said: Said) -> None:
+        """Pass on one line; one that is no message is answered here, as nobody else could."""
+        if isinstance(line, TooLong):
+            self._refuse(INVALID_REQUEST, f"a line has more than {LONGEST} bytes; send less at once")
+            return
+        if not line.strip():
+            return
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            self._refuse(PARSE_ERROR, "the line is no message of JSON-RPC 2.0")
+            return
+        match message:
+            case JSONRPCRequest():
+                self._unanswered[message.id] = message.method
+            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str() | int() as id}):
+                self._unanswered.pop(id, None)
+            case _:
+                pass
+        await said.send(SessionMessage(message))
+
+    async def _take_leave(self, said: Said) -> None:
+        """Close the way in, once what was asked is answered."""
+        with anyio.move_on_after(PATIENCE):
+            while self._unanswered:
+                self._answered.clear()
+                await self._answered.wait()
+        said.close()
+
+    def _refuse(self, code: int, told: str) -> None:
+        error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=told))
+        self._written.put((_line(error), _nothing))
+
+    async def _pass_on(self, heard: Heard, opening: Opening) -> None:
+        """Have answers written; a client that has the list of tools will soon call one, so the store is opened."""
+        soon = partial(asyncio.get_running_loop().call_soon_threadsafe, opening.begin)
+        async with heard:
+            async for one in heard:
+                asked = self._answers(one.message)
+                self._written.put((_line(one.message), soon if asked == "tools/list" else _nothing))
+
+    def _answers(self, message: JSONRPCMessage) -> str | None:
+        """The method of the request that the message answers, if it does."""
+        if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
+            return None
+        self._answered.set()
+        return self._unanswered.pop(message.id, None)
+
+    def _write(self) -> None:
+        while (one := self._written.get()) is not None:
+            data, then = one
+            rest = memoryview(data)
+            try:
+                while rest:
+                    rest = rest[os.write(self._out, rest) :]
+            except OSError:  # nobody reads any more; the end of standard input will follow
+                continue
+            then()
+
+
+def read_lines(file: int, longest: int) -> Iterator[bytes | TooLong]:
+    """The lines of a file as they come in; of one that is too long, only that."""
+    kept, too_long = bytearray(), False
+    while chunk := os.read(file, CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            kept += part
+            yield TooLong() if too_long or len(kept) > longest else bytes(kept)
+            kept, too_long = bytearray(), False
+        kept += rest
+        if len(kept) > longest:
+            kept, too_long = bytearray(), True
+    if kept:
+        yield bytes(kept)
+
+
+def _line(message: JSONRPCMessage) -> bytes:
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+def _nothing() -> None:
+    """What follows most answers."""

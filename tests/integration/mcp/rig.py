@@ -1,0 +1,126 @@
+"""What speaks MCP with us in the tests: the official client, over HTTP and over standard input and output."""
+
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+import recollect
+from recollect.mcp.catalogue import Toolsets, toolsets
+from recollect.mcp.server import http_app
+from recollect.model.scope import Scope
+from recollect.service.access import WHOLE, Grant, Reach, Right
+from recollect.service.front import Asked, Front, Limits
+from recollect.service.gate import Gate
+from recollect.service.keys import Key, caller_of, issue
+from recollect.service.service import Service
+
+ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
+ALL = toolsets("core,observations,operator")
+ERAS = {"2026-07-28": "auto", "2025-11-25": "legacy"}
+"""The revisions, and how the client is told to speak each."""
+
+SMALL = Limits(body_bytes=100_000)
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@dataclass
+class Office:
+    """Who has which key, and all that was asked."""
+
+    keys: dict[str, Key] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+
+    def key(self, reach: str = WHOLE, *rights: Right, over: bool = False) -> str:
+        """The text of a new key for a scope, with all rights unless some are named; one that has expired, if over."""
+        at = NOW - timedelta(days=2) if over else NOW
+        to: Reach = WHOLE if reach == WHOLE else Scope.parse(reach)
+        grants = [Grant(frozenset(rights or Right), to)]
+        made, text = issue(f"key{len(self.keys)}", grants, at=at, expires_at=at + timedelta(days=1))
+        self.keys[made.id] = made
+        return text
+
+    def front(self, engine: recollect.Engine, port: int, limits: Limits) -> Front:
+        """What answers whoever has a key."""
+        return Front(
+            Service(engine),
+            lambda shown: caller_of(self.keys, shown, NOW),
+            Gate.at(port),
+            limits=limits,
+            heard=self.asked.append,
+        )
+
+
+@contextmanager
+def serving(path: Path | str, office: Office, *, limits: Limits = SMALL, wanted: Toolsets = ALL) -> Iterator[str]:
+    """The address of a server for a store; it ends with the block."""
+    with recollect.open(path, embedder="hashing") as engine:
+        listening = uvicorn.Config("", port=0).bind_socket()
+        listening.listen()  # whoever connects before the server is there waits for it
+        port = listening.getsockname()[1]
+        front = office.front(engine, port, limits)
+        server = uvicorn.Server(uvicorn.Config(http_app(front, wanted), log_level="error", lifespan="on"))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join()
+            front.close()
+
+
+@asynccontextmanager
+async def over_http(url: str, key: str, era: str = "2026-07-28") -> AsyncIterator[Client]:
+    """The official client with a key."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=ERAS[era]) as client,
+    ):
+        assert client.protocol_version == era
+        yield client
+
+
+def command(path: Path, *arguments: str) -> list[str]:
+    """What starts the server that speaks over standard input and output."""
+    return [sys.executable, "-m", "recollect", "--db", str(path), "mcp", *arguments]
+
+
+def environment() -> Mapping[str, str]:
+    """In what it is started."""
+    return {**os.environ, **ENVIRONMENT}
+
+
+@asynccontextmanager
+async def over_stdio(path: Path, *arguments: str, era: str = "2026-07-28") -> AsyncIterator[Client]:
+    """The official client with a process that it starts."""
+    python, *rest = command(path, *arguments)
+    started = StdioServerParameters(command=python, args=rest, env=dict(environment()))
+    async with Client(started, mode=ERAS[era]) as client:
+        assert client.protocol_version == era
+        yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    """What a tool gives, which the client has held to the tool's output schema; refused is a failure of the test."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.structured_content
+    return result.structured_content
+
+
+async def problem(client: Client, tool: str, **arguments: Any) -> Any:
+    """What is wrong with a call."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.structured_content
+    assert set(result.structured_content) == {"code", "message", "field", "line", "retryable"}
+    return result.structured_content

@@ -1,0 +1,169 @@
+"""A model that uses every tool once, through the official client: over both transports, in both revisions."""
+
+import asyncio
+import json
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+import recollect
+from recollect.mcp.catalogue import CORE, in_toolsets, toolsets
+
+from .rig import ERAS, Office, call, over_http, over_stdio, serving
+
+SCOPE = "acme/ana"
+TOOLS = in_toolsets(toolsets("core,operator"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store in which something happened, and was rolled up."""
+    path = tmp_path / "agent.db"
+    with recollect.open(path, embedder="hashing") as engine:
+        days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2)]
+        engine.observe([{"text": f"Ana took the train to Lyon on {day:%A}", "at": day} for day in days], scope=SCOPE)
+        engine.rollup(scope=SCOPE)
+    return path
+
+
+class Model:
+    """Calls tools as a model would, and knows which it has called."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.called: set[str] = set()
+
+    async def __call__(self, tool: str, **arguments: Any) -> Any:
+        """What the tool gives."""
+        self.called.add(tool)
+        told = {} if tool == "list_profiles" else {"scope": SCOPE}
+        return await call(self._client, tool, **told, **arguments)
+
+
+async def remembers_and_recalls(model: Model) -> None:
+    seat = await model("remember", text="Ana prefers window seats", kind="preference", subject="ana/seat")
+    assert (await model("remember", text="Ana prefers window seats", kind="preference"))["id"] == seat["id"]
+    several = await model("remember_all", drafts=[{"text": "Bo drinks tea"}, {"text": "Cy runs at dawn"}])
+    tea = several["receipts"][0]["id"]
+    context = await model("recall", query="which seat does Ana like?")
+    assert "Ana prefers window seats" in context["text"]
+    assert (await model("feedback", context_id=context["id"], helped=[seat["id"]]))["helped"] == [seat["id"]]
+    assert (await model("replay", context_id=context["id"]))["identical"]
+    assert (await model("brief"))["packed"]
+    assert (await model("search", query="window seats"))["results"][0]["id"] == seat["id"]
+    assert (await model("why", id=seat["id"], query="window seats"))["id"] == seat["id"]
+    await model("revise", id=seat["id"], text="Ana prefers aisle seats")
+    assert len((await model("get_history", id=seat["id"]))["versions"]) > 1
+    await model("forget", id=tea)
+    assert (await model("restore", id=tea))["verdict"] == "changed"
+    await model("pin", id=seat["id"])
+    await model("unpin", id=seat["id"])
+    assert (await model("get_memory", id=seat["id"]))["text"] == "Ana prefers aisle seats"
+    assert tea in [one["id"] for one in (await model("list_memories"))["memories"]]
+    assert (await model("erase", id=tea))["dry_run"]
+    assert (await model("get_memory", id=tea))["status"] == "active"
+    assert (await model("erase", id=tea, dry_run=False))["proven"]
+
+
+async def looks_around(model: Model) -> None:
+    await model("observe", events=[{"text": "The tests are green", "role": "tool"}])
+    await model("extract", turns=[{"text": "I prefer tea to coffee."}])
+    place = (await model("browse"))["parts"][0]
+    while place["level"] != "segment":
+        place = (await model("browse", key=place["key"]))["parts"][0]
+    assert (await model("expand", id=place["key"]))["events"]
+    name = (await model("list_entities"))["entities"][0]["name"]
+    assert (await model("get_neighbours", name_or_id=name))["name"] == name
+    await model("list_topics")
+    assert (await model("stats"))["memories"] > 0
+    assert (await model("list_scopes"))["scopes"] == [SCOPE]
+    assert "default" in [one["name"] for one in (await model("list_profiles"))["profiles"]]
+    assert (await model("run_job", job="consolidate"))["dry_run"]
+    assert (await model("prune_vector_index"))["dry_run"]
+
+
+async def works(model: Model) -> None:
+    task = await model("start_episode", task="Deploy the site to production", plan=["build", "copy"])
+    await model("record_action", id=task["id"], type="deploy", input={"host": "a"}, result="failed")
+    done = await model("complete_episode", id=task["id"], outcome=0.2, failure_modes=["The cache was not cleared"])
+    assert (await model("get_similar_episodes", task="Deploy the site to staging"))["episodes"]
+    found = (await model("get_failure_modes", task="Deploy the site to staging"))["failure_modes"]
+    assert [one["text"] for one in found] == ["The cache was not cleared"]
+    assert [one["id"] for one in (await model("list_episodes"))["episodes"]] == [task["id"]]
+    assert (await model("get_episode", id=task["id"]))["finished"]
+    assert (await model("undo", run=done["run"]))["undone"] == done["run"]
+
+
+async def story(connecting: AbstractAsyncContextManager[Client]) -> None:
+    """All of it, and that nothing was left out."""
+    async with connecting as client:
+        listed = (await client.list_tools()).tools
+        assert [one.name for one in listed] == list(TOOLS)
+        model = Model(client)
+        await remembers_and_recalls(model)
+        await looks_around(model)
+        await works(model)
+        assert model.called == set(TOOLS)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) -> None:
+    office = Office()
+    with serving(store, office, wanted=toolsets("core,operator")) as url:
+        asyncio.run(story(over_http(url, office.key(), era)))
+    assert {one.face for one in office.asked} == {"mcp"}
+    assert {one.outcome for one in office.asked} == {"ok"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_tool_answers_over_stdio_as_its_schema_says(era: str, store: Path) -> None:
+    asyncio.run(story(over_stdio(store, "--tools", "core,operator", era=era)))
+
+
+def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(store: Path) -> None:
+    office = Office()
+
+    async def look(url: str) -> None:
+        async with over_http(url, office.key(SCOPE)) as client:
+            counted = await client.call_tool("stats", {})
+            assert [json.loads(one.text) for one in counted.content] == [counted.structured_content]  # type: ignore[union-attr]
+            recalled = await client.call_tool("recall", {"query": "which seat did Ana book?"})
+            text, after = (one.text for one in recalled.content)  # type: ignore[union-attr]
+            assert text == recalled.structured_content["text"]
+            assert recalled.structured_content["id"] in after
+            empty = await client.call_tool("recall", {"query": "anything", "kinds": ["decision"]})
+            assert [one.text for one in empty.content] == ["Nothing is remembered that would help here."]  # type: ignore[union-attr]
+
+    with serving(store, office) as url:
+        asyncio.run(look(url))
+
+
+def test_a_scope_that_goes_without_saying_is_not_required_and_no_other_can_be_named(store: Path) -> None:
+    async def look() -> None:
+        async with over_stdio(store, "--scope", SCOPE) as client:
+            tools = (await client.list_tools()).tools
+            assert [one.name for one in tools] == list(in_toolsets(frozenset({CORE})))
+            assert [one.name for one in tools if "scope" in one.input_schema.get("required", ())] == []
+            assert (await call(client, "stats"))["scope"] == SCOPE
+            prompts = (await client.list_prompts()).prompts
+            assert [one.name for prompt in prompts for one in prompt.arguments or () if one.required] == ["task"]
+            await call(client, "brief")
+            other = await client.call_tool("brief", {"scope": "acme/bo"})
+            assert other.is_error
+
+    asyncio.run(look())
+
+
+def test_a_server_that_only_reads_offers_nothing_else_and_refuses_it(store: Path) -> None:
+    async def look() -> None:
+        async with over_stdio(store, "--scope", SCOPE, "--read-only") as client:
+            tools = (await client.list_tools()).tools
+            assert {one.annotations.read_only_hint for one in tools if one.annotations} == {True}
+            refused = await client.call_tool("remember", {"text": "Bo drinks tea"})
+            assert refused.structured_content["code"] == "forbidden"
+
+    asyncio.run(look())

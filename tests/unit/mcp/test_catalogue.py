@@ -1,0 +1,89 @@
+"""The tools as they are listed: what the operations are, whole, in order, and with all that is to be known."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from recollect.errors import FieldError
+from recollect.mcp import described
+from recollect.mcp.catalogue import CORE, FILE, Entry, entries, in_toolsets, offered, toolsets
+from recollect.model.scope import Scope
+from recollect.service.access import WHOLE, Caller, Grant, Reach, Right, owner
+from recollect.service.operation import Effect, Toolset
+from recollect.service.operations import OPERATIONS
+
+ANA = Scope.parse("acme/ana")
+
+
+def caller(reach: Reach, *rights: Right) -> Caller:
+    return Caller(name="somebody", grants=(Grant(frozenset(rights), reach),))
+
+
+def test_the_catalogue_is_what_the_operations_are() -> None:
+    remedy = "write it anew: .venv/bin/python -m recollect.mcp.described"
+    assert FILE.read_text(encoding="utf-8") == described.written(), remedy
+    assert list(entries()) == list(OPERATIONS)
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_a_tool_says_what_it_does_to_a_store_as_its_operation_does(entry: Entry) -> None:
+    operation = OPERATIONS[entry.name]
+    assert (entry.title, entry.about, entry.right) == (operation.title, operation.about, operation.right)
+    assert entry.read_only == (operation.effect is Effect.NONE)
+    assert entry.destructive == (operation.effect is Effect.REMOVES)
+    assert entry.repeatable == operation.repeatable
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_the_schemas_of_a_tool_are_objects_that_need_nothing_outside_of_them(entry: Entry) -> None:
+    for schema in (entry.input, entry.output):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert all(one.startswith("#/$defs/") for one in references(schema))
+        assert "title" not in json.dumps({key: value for key, value in schema.items() if key == "title"})
+
+
+def references(schema: object) -> list[str]:
+    match schema:
+        case dict():
+            here = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+            return here + [one for value in schema.values() for one in references(value)]
+        case list():
+            return [one for value in schema for one in references(value)]
+        case _:
+            return []
+
+
+@pytest.mark.parametrize("entry", [e for e in entries().values() if e.destructive], ids=lambda entry: entry.name)
+def test_a_tool_that_removes_for_good_only_tells_unless_it_is_told_otherwise(entry: Entry) -> None:
+    assert entry.input["properties"]["dry_run"]["default"] is True
+
+
+def test_toolsets_are_named_between_commas() -> None:
+    assert toolsets("core") == {CORE}
+    assert toolsets("core, operator") == {"core", "operator"}
+    assert toolsets(",".join(Toolset)) == set(Toolset)
+    assert {one.toolset for one in in_toolsets(frozenset({CORE})).values()} == {CORE}
+    for wrong in ("", "cor", "core,,operator"):
+        with pytest.raises(FieldError, match="is no toolset"):
+            toolsets(wrong)
+
+
+def test_a_caller_is_offered_the_tools_of_its_rights_in_the_one_order() -> None:
+    wanted = toolsets("core,operator")
+    reader = [one.name for one in offered(wanted, caller(ANA, Right.READ))]
+    assert {entries()[name].right for name in reader} == {Right.READ}
+    assert reader == [name for name in OPERATIONS if name in reader]
+    assert [one.name for one in offered(wanted, owner())] == list(in_toolsets(wanted))
+
+
+def test_a_scope_is_required_unless_it_goes_without_saying() -> None:
+    recall = entries()["recall"]
+    assert "scope" in recall.taken_from(owner())["required"]
+    told = recall.taken_from(caller(ANA, Right.READ))
+    assert "scope" not in told["required"]
+    assert told["properties"]["scope"]["description"].endswith("If left out: acme/ana.")
+    two = Caller(name="both", grants=(Grant(frozenset(Right), ANA), Grant(frozenset(Right), Scope.parse("acme/bo"))))
+    assert recall.taken_from(two) == recall.input
+    assert entries()["list_profiles"].taken_from(caller(WHOLE, Right.READ)) == entries()["list_profiles"].input
