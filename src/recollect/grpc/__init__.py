@@ -1,0 +1,1 @@
+"""The gRPC face: parse, ask, render."""

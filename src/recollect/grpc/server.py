@@ -1,0 +1,212 @@
+"""Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health, health_pb2
+
+from recollect.errors import InvalidInput, RecollectError, show
+from recollect.grpc.convert import given, parsed, told
+from recollect.grpc.patience import Patience
+from recollect.grpc.statuses import end, refuse
+from recollect.grpc.v1 import recollect_pb2
+from recollect.service.access import Caller
+from recollect.service.front import NOBODY, Front, overdue
+from recollect.service.keys import bearer
+from recollect.service.operation import Answer, Operation
+from recollect.service.operations import OPERATIONS
+from recollect.service.problems import INTERNAL, problem_of
+
+_LOG = logging.getLogger(__name__)
+
+FACE = "grpc"
+SERVICE = recollect_pb2.DESCRIPTOR.services_by_name["Recollect"]
+RETRY_KEY = "idempotency-key"
+"""The metadata that may say the key which makes a retry harmless."""
+
+_HEALTH = "/grpc.health.v1.Health/Check"
+_STRANGERS_SECONDS = 1.0
+"""How long is waited for the words of somebody who need not say who they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An operation, and the messages that it takes and gives."""
+
+    operation: Operation[Any]
+    request: type[Message]
+    answer: type[Message]
+
+
+def camel(name: str) -> str:
+    """What the call of an operation is named."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _method(operation: Operation[Any]) -> Method:
+    found = SERVICE.methods_by_name[camel(operation.name)]
+    return Method(operation, GetMessageClass(found.input_type), GetMessageClass(found.output_type))
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {f"/{SERVICE.full_name}/{camel(name)}": _method(operation) for name, operation in OPERATIONS.items()}
+)
+"""What can be called, by its path."""
+
+
+class Running:
+    """A server that answers, until it is stopped."""
+
+    def __init__(self, front: Front, address: str) -> None:
+        limits = front.limits
+        self._calls = _Calls(front)
+        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-grpc")
+        self._server = grpc.server(
+            self._threads,
+            handlers=[self._calls],
+            options=(("grpc.max_receive_message_length", limits.body_bytes), ("grpc.so_reuseport", 0)),
+            maximum_concurrent_rpcs=limits.threads + limits.waiting,
+        )
+        self.port = self._bound(address)
+        self._server.start()
+
+    def _bound(self, address: str) -> int:
+        try:
+            return int(self._server.add_insecure_port(address))
+        except RuntimeError as error:
+            self._calls.close()
+            told = f"{address} cannot be listened at for gRPC; is it taken, or not an address of this machine?"
+            problem = f"{told} Choose another port with --grpc-port, or none with --no-grpc"
+            raise InvalidInput(problem) from error
+
+    def stop(self, grace: float) -> None:
+        """Take no more calls, let those under way end within so many seconds, and cancel the rest.
+
+        What an engine has begun goes on to its end; `Front.close` waits for it.
+        """
+        self._calls.health.enter_graceful_shutdown()
+        self._server.stop(grace).wait()
+        self._calls.close()
+        self._threads.shutdown(wait=False)
+
+
+def start(front: Front, address: str) -> Running:
+    """Answer calls at an address such as `127.0.0.1:0`, where 0 is any port that is free."""
+    return Running(front, address)
+
+
+class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes without types
+    """Answers calls: each as a stream of one message, of which grpcio reads nothing before it is asked to."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._patience = Patience(front.limits.seconds)
+        self.health = health.HealthServicer()
+        for name in (health.OVERALL_HEALTH, SERVICE.full_name):
+            self.health.set(name, health_pb2.HealthCheckResponse.SERVING)
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        self._patience.close()
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        """How a call is answered; there is no such call, if nothing is given."""
+        path = handler_call_details.method
+        if path == _HEALTH:
+            return grpc.stream_unary_rpc_method_handler(self._check)
+        found = METHODS.get(path)
+        if found is None:
+            return None
+        return grpc.stream_unary_rpc_method_handler(partial(self._answered, found, time.monotonic()))
+
+    def _check(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        try:
+            self._front.gate.refuse_strangers(_authority(context), _single(context.invocation_metadata()).get("origin"))
+        except RecollectError as error:
+            return refuse(context, problem_of(error))
+        with self._patience.waiting(context.cancel, seconds=_STRANGERS_SECONDS):
+            body = next(messages, b"")
+        asked = health_pb2.HealthCheckRequest.FromString(body)
+        found: bytes = self.health.Check(asked, context).SerializeToString()
+        return found
+
+    def _answered(self, method: Method, came: float, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        try:
+            return self._answer(method, came, messages, context)
+        except RecollectError as error:
+            problem = problem_of(error)
+        except (grpc.RpcError, CancelledError):  # nobody waits any more
+            end(context, grpc.StatusCode.CANCELLED, "it was cancelled")
+        except Exception:
+            _LOG.exception("call_failed", extra={"operation": method.operation.name})
+            problem = INTERNAL
+        return refuse(context, problem)
+
+    def _answer(self, method: Method, came: float, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        who = NOBODY
+        try:
+            caller, key = self._let_in(context)
+            who = caller.name
+            with self._patience.waiting(context.cancel):
+                body = next(messages, None)
+            if body is None:
+                raise InvalidInput("the call came without a message; send one")
+            asked = method.operation.with_key(given(parsed(method.request, body)), key, RETRY_KEY)
+        except RecollectError as error:
+            self._front.refused(FACE, method.operation.name, who, error)
+            raise
+
+        with self._front.telling(FACE, method.operation.name, caller.name):
+            answer = self._in_time(method.operation.name, asked, caller, came, context)
+        written: bytes = told(method.answer, answer).SerializeToString()
+        return written
+
+    def _let_in(self, context: grpc.ServicerContext) -> tuple[Caller, str | None]:
+        """Who calls, and the key of the metadata that makes a retry harmless."""
+        metadata = _single(context.invocation_metadata())
+        self._front.gate.refuse_strangers(_authority(context), metadata.get("origin"))
+        caller = self._front.authenticate(bearer(metadata.get("authorization")))
+        return caller, metadata.get(RETRY_KEY)
+
+    def _in_time(
+        self, name: str, asked: Mapping[str, Any], caller: Caller, came: float, context: grpc.ServicerContext
+    ) -> Answer:
+        """What is answered, unless it takes too long; what has not begun when nobody waits any more never does."""
+        seconds = self._front.limits.seconds
+        left = min(came + seconds - time.monotonic(), context.time_remaining())
+        work = self._front.submit(name, asked, caller)
+        if not context.add_callback(partial(_let_go, work)):
+            _let_go(work)
+        if wait((work,), timeout=max(left, 0.0)).not_done:
+            raise overdue(work, seconds)
+        return work.result()
+
+
+def _let_go(work: "Future[Answer]") -> None:
+    """Begin it no more, if it has not begun."""
+    work.cancel()
+
+
+def _authority(context: Any) -> str:
+    """The name by which the server was called. grpcio tells it nowhere but here."""
+    return str(context._rpc_event.call_details.host, "utf-8", "replace")  # noqa: SLF001
+
+
+def _single(metadata: Any) -> dict[str, str]:
+    """The texts of the metadata by name; refused if one that counts is said twice."""
+    found: dict[str, str] = {}
+    for name, value in metadata:
+        if name in found and name in ("authorization", "origin", RETRY_KEY):
+            raise InvalidInput(f"the metadata {show(name)} is there twice; send it once")
+        if isinstance(value, str):
+            found[name] = value
+    return found

@@ -1,0 +1,1 @@
+"""The gRPC face, asked over a socket."""
