@@ -34,13 +34,15 @@ class Shell:
         return str(self.store) if self.address is None else self.address
 
     def __call__(self, *arguments: str, code: int = 0, stdin: str | bytes = "", **environment: str) -> Result:
-        """The outcome, from this process; anything but an exit is a failure of the test."""
-        called = ["--db", self.target, *arguments]
-        outcome = CliRunner().invoke(
-            cli, called, input=stdin, env={**ENVIRONMENT, **environment}, catch_exceptions=False
-        )
+        """The outcome, from this process, with this exit code."""
+        outcome = self.any(*arguments, stdin=stdin, **environment)
         assert outcome.exit_code == code, outcome.output
         return outcome
+
+    def any(self, *arguments: str, stdin: str | bytes = "", **environment: str) -> Result:
+        """The outcome, whatever it is; anything but an exit is a failure of the test."""
+        called = ["--db", self.target, *arguments]
+        return CliRunner().invoke(cli, called, input=stdin, env={**ENVIRONMENT, **environment}, catch_exceptions=False)
 
     def json(self, *arguments: str, stdin: str = "") -> Any:
         """What is printed with --json."""

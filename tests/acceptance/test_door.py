@@ -89,7 +89,7 @@ class Door:
             "extract_soon": self._arguments("extract_soon", turns=["I prefer a seat by the window"], scope=ANA),
             "entities": {"scope": ANA, "limit": 3},
             "neighbours": {"name_or_id": id, "scope": ANA, "limit": 3},
-            "search": asked | {"query": "seat", "limit": 3, "overrides": None, "exact": "required"},
+            "search": asked | {"query": "seat", "limit": 3, "overrides": None, "exact": "required", "below": False},
             "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
             "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
             "why": asked | {"id": id, "query": "seat", "tokens": 200, "depth": 3, "overrides": None},
@@ -99,6 +99,12 @@ class Door:
             "revise": one | revision,
             **dict.fromkeys(("forget", "restore", "pin", "unpin", "get", "usage", "history"), one),
             "memories": self._arguments("memories", scope=ANA),
+            "keep": self._arguments("keep", drafts=[{"text": "a seat", "topic_key": "seat"}], scope=ANA),
+            "kept": {"topic_key": "seat", "scope": ANA},
+            "hold": {"seen": self.engine.get(id, scope=ANA), "until": datetime(2020, 1, 1, tzinfo=UTC)},
+            "served": {"handed": [id], "scope": ANA},
+            "replacement": {"memory": self.engine.get(id, scope=ANA), "scope": ANA},
+            "erasable": {"scope": ANA, "id": id, "source": None, "everything": False},
             "stats": {"scope": ANA, "below": True},
             "plan": self._arguments("plan", job="prune-vectors", scope=ANA, level="segment", age_days=3),
             "run": self._arguments("run", job="rebuild-index", scope=ANA, min_level="day", max_age_days=3),
@@ -153,7 +159,7 @@ PUBLIC = [
     name for name, one in vars(recollect.Engine).items() if not name.startswith("_") and not isinstance(one, property)
 ]
 PUBLIC += [f"episodes.{name}" for name in vars(recollect.Episodes) if not name.startswith("_")]
-WITHOUT_ARGUMENTS = {"close", "embedder", "flush"}
+WITHOUT_ARGUMENTS = {"close", "embedder", "flush", "now"}
 
 
 def test_every_way_in_is_tried_with_all_of_its_arguments(door: Door) -> None:

@@ -82,6 +82,7 @@ def main() -> None:
                 **seen,
                 "refused": refused(engine, seen["memories"][0]),
                 "context": engine.recall(QUESTION, scope=SCOPE).id,
+                "served": outcome(lambda: engine.served(seen["memories"], scope=SCOPE)),
                 "feedback": outcome(lambda: engine.feedback(None, scope=SCOPE)),  # type: ignore[arg-type]
                 "key": outcome(lambda: engine.remember("a seat by the window", scope=SCOPE, key="seat").id),
                 "verify": recollect.verify(path).ok,

@@ -26,7 +26,10 @@ from recollect.cli.eval import evaluate
 from recollect.cli.extract import extract
 from recollect.cli.feedback import feedback
 from recollect.cli.graph import graph
+from recollect.cli.hook import hook
+from recollect.cli.keys import keys
 from recollect.cli.look import history, listed, show
+from recollect.cli.mcp import mcp
 from recollect.cli.observe import observe
 from recollect.cli.place import DEFAULT, Place
 from recollect.cli.profiles import profiles
@@ -36,6 +39,7 @@ from recollect.cli.remember import remember
 from recollect.cli.replay import replay
 from recollect.cli.scheduler import scheduler
 from recollect.cli.search import search
+from recollect.cli.serve import serve
 from recollect.cli.stats import stats
 from recollect.cli.topics import topics
 from recollect.cli.transfer import export, import_
@@ -63,6 +67,7 @@ SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
         *(revise, forget, restore, pin, unpin, curate, erase),
     ),
     "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin, scheduler),
+    "Serve agents": (mcp, hook, serve, keys),
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
 }
@@ -85,6 +90,8 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("episode", "task", "tasks", "begin"), ("episodes",)),
     **dict.fromkeys(("topic", "themes", "clusters"), ("topics",)),
     **dict.fromkeys(("schedule", "cron", "jobs", "run"), ("scheduler",)),
+    **dict.fromkeys(("server", "http", "rest", "api", "daemon"), ("serve",)),
+    **dict.fromkeys(("key", "token", "auth"), ("keys",)),
     "explain": ("why",),
     **dict.fromkeys(("status", "info", "count"), ("stats",)),
     **dict.fromkeys(("settings", "configure"), ("config",)),

@@ -1,0 +1,147 @@
+"""recollect keys: who may ask a server, for what, and until when."""
+
+from datetime import UTC, datetime
+
+import click
+
+from recollect import config
+from recollect.cli import options, output
+from recollect.errors import FieldError, show
+from recollect.model.scope import a_scope
+from recollect.model.trust import Provenance
+from recollect.ranking.lines import read_moment
+from recollect.ranking.parse import DURATION, UNITS
+from recollect.render.table import Table
+from recollect.render.text import moment
+from recollect.server.letting import keys_path
+from recollect.service.access import WHOLE, Grant, Reach, Right
+from recollect.service.keys import Key, KeyFile, described, issue
+
+
+def _reaches(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Reach, ...]:
+    if WHOLE in value:
+        raise FieldError("'*' is no scope; say --whole-store if that is meant", field=param.opts[0])
+    return tuple(a_scope(one) for one in value)
+
+
+def _expiry(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    written = DURATION.fullmatch(value)
+    try:
+        if written is not None:
+            return datetime.now(UTC) + float(written[1]) * UNITS[written[2]]
+        return read_moment(param.opts[0], value)
+    except (OverflowError, FieldError) as error:
+        known = "write for how long, as 90d or 12h, or until when, as 2027-01-31T00:00Z"
+        raise FieldError(f"{show(value)} is no time to expire at; {known}", field=param.opts[0]) from error
+
+
+@click.group(cls=options.Group, short_help="Say who may ask a server.")
+def keys() -> None:
+    """Say who may ask `recollect serve`, for what, and until when.
+
+    Keys are in a file that a server reads again when it has changed; of a key itself only a digest is kept.
+    """
+
+
+@keys.command(short_help="Make a key, which is printed once.")
+@click.argument("name")
+@options.choice(
+    Right,
+    "--right",
+    "rights",
+    multiple=True,
+    required=True,
+    help="What it allows: read, write, admin or erase; may be repeated.",
+)
+@click.option(
+    "--scope",
+    "reaches",
+    metavar="SCOPE",
+    multiple=True,
+    callback=_reaches,
+    help="Where it does: this scope and all below it; may be repeated.",
+)
+@click.option("--whole-store", is_flag=True, help="It does everywhere.")
+@click.option(
+    "--expires", metavar="90d|ISO", callback=_expiry, help="For how long it holds, or until when.  [default: for ever]"
+)
+@options.choice(
+    Provenance,
+    "--provenance",
+    metavar="CLASS",
+    default=Provenance.DIRECT_USER.value,
+    show_default=True,
+    help="The most that what is said through it is believed.",
+)
+@options.as_json
+def add(
+    name: str,
+    rights: tuple[Right, ...],
+    reaches: tuple[Reach, ...],
+    whole_store: bool,
+    expires: datetime | None,
+    provenance: Provenance,
+    as_json: bool,
+) -> None:
+    """Make a key by the name of whoever is to have it, and print it; it is shown this once.
+
+    \b
+    recollect keys add agent-7 --right read --right write --scope acme/agent-7 --expires 90d
+    recollect keys add operator --right read --right admin --right erase --whole-store
+    """
+    if bool(reaches) is whole_store:
+        raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")
+    grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE,))]
+    file = _file()
+    made, text = issue(name, grants, at=datetime.now(UTC), expires_at=expires, provenance=provenance)
+    file.add(made)
+    if as_json:
+        output.data({**described(made), "key": text})
+    else:
+        output.lines([text])
+    output.talk(f"key {made.id} of {made.name} is in {file.path}; what is printed above is shown this once")
+
+
+@keys.command("list", short_help="List the keys.")
+@options.as_json
+def listed(as_json: bool) -> None:
+    """Print every key: its id, whose it is, what it allows where, and until when; never the key itself."""
+    found = list(_file().keys().values())
+    if as_json:
+        output.data({"keys": [described(one) for one in found]})
+    else:
+        output.rows(_table(found))
+
+
+@keys.command(short_help="Let a key open nothing any more.")
+@click.argument("id")
+@options.as_json
+def revoke(id: str, as_json: bool) -> None:
+    """Take the key ID out; a server that runs refuses it from the next request on."""
+    gone = _file().revoke(id)
+    if as_json:
+        output.data({"revoked": described(gone)})
+    else:
+        output.lines([f"revoked {gone.id} of {gone.name}"])
+
+
+def _file() -> KeyFile:
+    return KeyFile(keys_path(config.settings().server))
+
+
+def _table(found: list[Key]) -> Table:
+    at = datetime.now(UTC)
+    rows = [(one.id, one.name, _until(one, at), one.provenance.value, _allowed(one)) for one in found]
+    return Table(("id", "name", "until", "believed", "allows"), rows)
+
+
+def _until(key: Key, at: datetime) -> str:
+    if key.expires_at is None:
+        return "–"
+    return f"{'' if key.holds(at) else 'expired '}{moment(key.expires_at)}"
+
+
+def _allowed(key: Key) -> str:
+    return ", ".join(f"{' '.join(sorted(one.rights))} in {one.reach}" for one in key.grants)

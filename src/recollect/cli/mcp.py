@@ -1,0 +1,94 @@
+"""recollect mcp: the memory of one agent, which starts it and speaks MCP with it over standard input and output."""
+
+import contextvars
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.errors import InvalidInput
+from recollect.model.scope import Scope
+from recollect.model.trust import Provenance
+from recollect.service.access import WHOLE, Caller, Grant, Reach, Right
+
+if TYPE_CHECKING:
+    from recollect.cli.place import Place
+    from recollect.engine.engine import Engine
+    from recollect.mcp.catalogue import Toolsets
+    from recollect.service.front import Front
+
+    Made = tuple[Front, Callable[[], None]]
+
+AGENT = "agent"
+"""What whoever speaks over standard input is called in what is kept."""
+
+NOT_INSTALLED = "what MCP needs is not installed; install recollect with its extra server (pip install '.[server]')"
+
+
+@click.command(short_help="Be the memory of an agent that speaks MCP.")
+@click.option("--scope", metavar="S", help="Whose memory, as acme/ana: no other can be named, and none need be.")
+@click.option("--read-only", is_flag=True, help="Only tools that look.")
+@click.option(
+    "--tools",
+    metavar="SETS",
+    default="core",
+    show_default=True,
+    help="The toolsets to offer, between commas: core, observations, operator.",
+)
+@click.pass_obj
+def mcp(place: "Place", scope: str | None, read_only: bool, tools: str) -> None:
+    """Speak MCP over standard input and output with the agent that starts it, until that ends.
+
+    The store is made if it is not there, and opened when the agent has seen the tools.
+
+    \b
+    recollect --db agent.db mcp --scope acme/ana
+    """
+    made = partial(contextvars.copy_context().run, lambda: opened(place.made()))
+    speak(made, *ready(scope, read_only, tools))
+
+
+def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
+    """Who will speak, and what is offered; refused is what makes no sense."""
+    try:
+        from recollect.mcp.catalogue import toolsets
+    except ImportError as error:
+        raise InvalidInput(NOT_INSTALLED) from error
+    return agent(scope, read_only=read_only), toolsets(tools)
+
+
+def speak(make: "Callable[[], Made]", caller: Caller, wanted: "Toolsets") -> None:
+    """Speak with the agent; the store is made open when it is needed."""
+    try:
+        from recollect.mcp.stdio import serve
+    except ImportError as error:
+        raise InvalidInput(NOT_INSTALLED) from error
+    logging.basicConfig(level=logging.WARNING, format="recollect: %(levelname)s %(name)s: %(message)s")
+    serve(make, caller, wanted)
+
+
+def agent(scope: str | None, *, read_only: bool) -> Caller:
+    """Whoever speaks over standard input: the owner's agent, who is believed no more than the owner's own words."""
+    reach: Reach = WHOLE if scope is None else Scope.parse(scope)
+    rights = frozenset({Right.READ}) if read_only else frozenset(Right)
+    return Caller(name=AGENT, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER)
+
+
+def opened(engine: "AbstractContextManager[Engine]") -> "Made":
+    """What answers for an engine, and what closes both."""
+    from recollect.service.front import Front
+    from recollect.service.gate import Gate
+    from recollect.service.service import Service
+
+    open = ExitStack()
+    front = Front(Service(open.enter_context(engine)), nobody, Gate(frozenset()))
+    open.callback(front.close)
+    return front, open.close
+
+
+def nobody(_: str | None) -> Caller:
+    """Nobody is let in by a key here: whoever started the process is the one who asks."""
+    raise InvalidInput("there are no keys over standard input")

@@ -1,0 +1,68 @@
+"""What a request over HTTP asks for: its key, its body and what its headers add to that."""
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+
+from recollect.errors import InvalidInput, TooLarge
+from recollect.rest.problems import HttpProblem
+from recollect.service.front import Limits
+from recollect.service.operation import Operation
+from recollect.service.reading import read_json
+
+JSON = "application/json"
+RETRY_KEY = "Idempotency-Key"
+"""The header that may say the key which makes a retry harmless."""
+
+
+LONGEST_LENGTH = 20
+"""How many digits a length has at most; whatever has more is no length."""
+
+
+def single(request: Request, name: str) -> str | None:
+    """What a header says; refused if it is there twice, for others may take the other one."""
+    said = request.headers.getlist(name)
+    if len(said) > 1:
+        raise InvalidInput(f"the header {name} is there {len(said)} times; send it once")
+    return said[0] if said else None
+
+
+async def read_asked(request: Request, operation: Operation[Any], limits: Limits) -> Mapping[str, Any]:
+    """What is given to the operation; refused as soon as it is too large, or takes too long to come."""
+    _refuse_other_types(request)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            body = await _body(request, limits.body_bytes)
+    except TimeoutError as error:
+        told = f"the body did not come within {limits.seconds:g} seconds; send it without waiting"
+        raise HttpProblem(HTTPStatus.REQUEST_TIMEOUT, told) from error
+    return operation.with_key(read_json(body), single(request, RETRY_KEY), RETRY_KEY)
+
+
+def _refuse_other_types(request: Request) -> None:
+    said = request.headers.get("content-type", "")
+    kind, _, rest = said.partition(";")
+    charset = rest.strip().lower().replace('"', "")
+    if kind.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
+        raise HttpProblem(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body is not said to be {JSON}; send that as its type"
+        )
+
+
+async def _body(request: Request, most: int) -> bytes:
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and (len(told) > LONGEST_LENGTH or int(told) > most):
+        raise _too_large(most)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise _too_large(most)
+    return bytes(body)
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")

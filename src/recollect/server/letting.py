@@ -1,0 +1,83 @@
+"""Who is let in: by the keys of a file, or by the token of its owner as long as there are none."""
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recollect import config
+from recollect.config import ServerSettings
+from recollect.errors import InvalidInput
+from recollect.service.gate import Gate
+from recollect.service.keys import Authenticate, KeyFile, authenticator, the_token
+
+KEYS, TOKEN = "keys.json", "token"
+"""How the files are called that are beside the user's configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letting:
+    """How it is known who asks, and how that is told."""
+
+    authenticate: Authenticate
+    file: KeyFile
+    told: str
+    by_token: bool
+
+    def is_by_token(self) -> bool:
+        """Whether it is by the token now; refused if the keys cannot be read."""
+        keys = self.file.keys()
+        return self.by_token and not keys
+
+
+def keys_path(settings: ServerSettings) -> Path:
+    """The file that has the keys."""
+    return _path(settings.keys, KEYS, "server.keys")
+
+
+def letting(settings: ServerSettings) -> Letting:
+    """By keys if there are any; else by a token, if nobody but this machine can call."""
+    file = KeyFile(keys_path(settings))
+    if file.keys():
+        told = f"by the keys in {file.path}"
+        return Letting(authenticator(file, None, _now), file, told, by_token=False)
+    if not is_loopback(settings.host):
+        problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
+        remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
+        raise InvalidInput(f"{problem}; {remedy}")
+    path = _path(settings.token_file, TOKEN, "server.token_file")
+    told = f"by the token in {path}, until there are keys in {file.path}"
+    return Letting(authenticator(file, the_token(path), _now), file, told, by_token=True)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can call there."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def gate(settings: ServerSettings, *ports: int) -> Gate:
+    """By which names it may be called: those of this machine, where it listens, and what the settings name."""
+    named = _several(settings.hosts)
+    listening = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
+    here = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
+    return Gate.at(*ports, hosts=(*here, *named), origins=_several(settings.origins))
+
+
+def _several(text: str | None) -> tuple[str, ...]:
+    return tuple(one.strip() for one in (text or "").split(",") if one.strip())
+
+
+def _path(said: str | None, name: str, setting: str) -> Path:
+    if said is not None:
+        return Path(said).expanduser()
+    folder = config.users_folder()
+    if folder is None:
+        raise InvalidInput(f"nobody knows whose home this is; name the file with {setting}")
+    return folder / name
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,56 @@
+"""Metrics: what was asked and what came of it, counted for Prometheus."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+
+from recollect.jobs.work import Failure
+from recollect.model.timetable import Occurrence
+from recollect.service.front import Asked
+from recollect.service.operations import OPERATIONS
+from recollect.version import __version__
+
+UNKNOWN = "unknown"
+"""What is counted for an operation that there is not, so that nobody makes up names without end."""
+
+
+class Metrics:
+    """Counts requests and jobs of one server."""
+
+    def __init__(self, under_way: Callable[[], int]) -> None:
+        self._all = CollectorRegistry()
+        self._requests = Counter(
+            "recollect_requests",
+            "Requests, by what came of them.",
+            ["face", "operation", "outcome"],
+            registry=self._all,
+        )
+        self._seconds = Histogram(
+            "recollect_request_seconds", "How long requests took.", ["face", "operation"], registry=self._all
+        )
+        self._jobs = Counter("recollect_jobs", "Jobs that ended, by how.", ["job", "state"], registry=self._all)
+        self._failures = Counter("recollect_scheduler_failures", "What failed in jobs.", registry=self._all)
+        Gauge("recollect_requests_under_way", "Requests being answered or waiting.", registry=self._all).set_function(
+            under_way
+        )
+        Info("recollect", "Which version this is.", registry=self._all).info({"version": __version__})
+
+    def asked(self, one: Asked) -> None:
+        """Count a request."""
+        operation = one.operation if one.operation in OPERATIONS else UNKNOWN
+        self._requests.labels(one.face, operation, one.outcome).inc()
+        self._seconds.labels(one.face, operation).observe(one.seconds)
+
+    def worked(self, one: Occurrence | Failure) -> None:
+        """Count what a scheduler tells."""
+        match one:
+            case Failure():
+                self._failures.inc()
+            case Occurrence() if one.ended_at is not None:
+                self._jobs.labels(one.job, one.state.value).inc()
+            case _:
+                pass
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        return generate_latest(self._all)

@@ -1,0 +1,209 @@
+"""`recollect serve` as a process: it starts, answers, says how it is, and ends well whatever happens to it."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import httpx
+
+import recollect
+from tests.integration.providers.server import Handler, Request, serving, well
+
+from .serving import LONG, command, served
+from .shell import ENVIRONMENT, Shell
+
+TEA = {"scope": "acme/ana", "text": "Ana likes tea"}
+ASKED = {"scope": "acme/ana", "query": "what does Ana like?"}
+
+
+def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_path: Path) -> None:
+    with served(target, tmp_path / "own") as server:
+        ready = httpx.get(f"{server.url}/health/ready")
+        assert (ready.status_code, ready.json()["embedder"]) == (200, "hashing-256")
+        assert ready.json()["degraded"] == ["authorisation by token file"]
+        kept = server.given("remember", TEA, **{"Idempotency-Key": "tea"})
+        context = server.given("recall", ASKED)
+        assert [one["id"] for one in context["packed"]] == [kept["id"]]
+        assert server.token.stat().st_mode & 0o777 == stat.S_IRUSR | stat.S_IWUSR
+        assert server.told[1].startswith(f"authorised by the token in {server.token}")
+        assert server.told[2] == "jobs are run when they fall due"
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+        events = server.events()
+    asked = [one for one in events if one["event"] == "asked"]
+    assert [(one["face"], one["operation"], one["caller"], one["outcome"]) for one in asked] == [
+        ("http", "remember", "owner", "ok"),
+        ("http", "recall", "owner", "ok"),
+    ]
+    assert all(one["milliseconds"] > 0.0 and one["level"] == "info" for one in asked)
+    assert events[-1]["event"] == "ended"
+    assert "tea" not in str(events).lower().replace("instead", "")
+    with recollect.open(target, embedder="hashing") as engine:
+        assert engine.usage(kept["id"], scope="acme/ana").served == 1
+
+
+def test_what_is_under_way_is_finished_when_it_is_told_to_end(target: str, tmp_path: Path) -> None:
+    asked, go = Event(), Event()
+
+    def waiting(handler: Handler, request: Request) -> None:
+        asked.set()
+        assert go.wait(LONG)
+        well(handler, request)
+
+    with (
+        serving(well, waiting) as model,
+        ThreadPoolExecutor(1) as client,
+        served(target, tmp_path / "own", "--no-scheduler", settings=(f"embedder={model.url}#tiny",)) as server,
+    ):
+        answer = client.submit(server.post, "remember", TEA)
+        assert asked.wait(LONG), server.log.read_text(encoding="utf-8")
+        server.process.send_signal(signal.SIGTERM)
+        _until_nobody_listens(server.port)
+        go.set()
+        assert answer.result(LONG).status_code == 200
+        assert server.ended() == 0
+        again = recollect.open(target, embedder=f"{model.url}#tiny")
+        with again as engine:
+            assert [one.text for one in engine.memories(scope="acme/ana")] == [TEA["text"]]
+
+
+def _until_nobody_listens(port: int) -> None:
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    asked = Event()
+    over = Event()
+
+    def stuck(handler: Handler, request: Request) -> None:
+        asked.set()
+        assert over.wait(LONG)
+        well(handler, request)
+
+    settings = ["server.drain_seconds=600"]
+    with serving(well, stuck) as model, ThreadPoolExecutor(1) as client:
+        settings.append(f"embedder={model.url}#tiny")
+        with served(str(tmp_path / "a.db"), tmp_path / "own", "--no-scheduler", settings=tuple(settings)) as server:
+            gone = client.submit(server.post, "remember", TEA)
+            assert asked.wait(LONG)
+            server.process.send_signal(signal.SIGINT)
+            _until_nobody_listens(server.port)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.ended() == 128 + signal.SIGTERM
+            over.set()
+            assert isinstance(gone.exception(LONG), httpx.TransportError)
+
+
+def test_what_does_not_end_in_time_is_left_and_told(tmp_path: Path) -> None:
+    asked, over = Event(), Event()
+
+    def stuck(handler: Handler, request: Request) -> None:
+        asked.set()
+        assert over.wait(LONG)
+        well(handler, request)
+
+    with serving(well, stuck) as model, ThreadPoolExecutor(1) as client:
+        settings = ("server.drain_seconds=0.2", f"embedder={model.url}#tiny")
+        with served(str(tmp_path / "a.db"), tmp_path / "own", "--no-scheduler", settings=settings) as server:
+            gone = client.submit(server.post, "remember", TEA)
+            assert asked.wait(LONG)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.ended() == 1
+            over.set()
+            told = gone.result(LONG)
+            assert (told.status_code, told.json()["retryable"]) == (503, True)
+            assert [one["what"] for one in server.events() if one["event"] == "left_under_way"] == [["a request"]]
+
+
+def refused(target: str, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    calling = command(target, folder, "serve", *arguments)
+    return subprocess.run(calling, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=LONG)
+
+
+def test_a_port_that_is_taken_is_told_with_the_remedy(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = refused(str(tmp_path / "a.db"), tmp_path, "--port", str(taken.getsockname()[1]))
+    assert outcome.returncode == 1
+    assert "cannot be listened at: Address already in use; stop what listens there" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_a_port_of_grpc_that_is_taken_is_told_with_the_remedy(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = refused(str(tmp_path / "a.db"), tmp_path, "--port", "0", "--grpc-port", str(taken.getsockname()[1]))
+    assert outcome.returncode == 2
+    assert "Choose another port with --grpc-port, or none with --no-grpc" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_others_are_not_listened_to_without_keys(tmp_path: Path) -> None:
+    outcome = refused(str(tmp_path / "a.db"), tmp_path, "--host", "0.0.0.0", "--port", "0")  # noqa: S104
+    assert outcome.returncode == 2
+    assert "there is no key in" in outcome.stderr
+    assert "make one with `recollect keys add`, or listen at 127.0.0.1" in outcome.stderr
+    assert not (tmp_path / "a.db").exists()
+    nowhere = refused(str(tmp_path / "a.db"), tmp_path, "--host", "nowhere.invalid")
+    assert nowhere.returncode == 2
+
+
+def test_without_its_extra_a_server_is_refused_with_how_to_get_it(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['uvicorn'] = None\nfrom recollect.cli.main import main\nmain()"
+    calling = [command("", tmp_path)[0], "-c", script, "--db", str(tmp_path / "a.db"), "serve"]
+    outcome = subprocess.run(calling, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True)
+    assert (outcome.returncode, "pip install '.[server]'" in outcome.stderr) == (2, True)
+
+
+def test_keys_are_heard_of_by_a_server_that_runs(shell: Shell, tmp_path: Path) -> None:
+    own = ("--setting", f"server.keys={tmp_path / 'own' / 'keys.json'}")
+    with served(shell.target, tmp_path / "own") as server:
+        server.given("remember", TEA)
+        reader = shell(*own, "keys", "add", "ana", "--right", "read", "--scope", "acme/ana").stdout.strip()
+        assert server.post("recall", ASKED).status_code == 401  # the token is good only while there is no key
+        assert server.given("recall", {"query": "tea?"}, key=reader)["packed"]
+        assert server.post("remember", TEA, key=reader).status_code == 403
+        assert server.post("recall", {**ASKED, "scope": "acme"}, key=reader).status_code == 404
+        metrics = {"Authorization": f"Bearer {reader}"}
+        assert httpx.get(f"{server.url}/metrics", headers=metrics).status_code == 403
+        (known,) = shell.json(*own, "keys", "list")["keys"]
+        keys = tmp_path / "own" / "keys.json"
+        whole = keys.read_bytes()
+        keys.write_bytes(b"{")
+        broken = server.post("recall", ASKED, key=reader)
+        assert (broken.status_code, "nobody is let in" in broken.text) == (500, True)
+        assert str(keys) not in broken.text
+        assert "keys unreadable" in httpx.get(f"{server.url}/health/ready").json()["degraded"]
+        keys.write_bytes(whole)
+        assert server.given("recall", ASKED, key=reader)["packed"]
+        shell(*own, "keys", "revoke", known["id"])
+        assert server.post("recall", ASKED, key=reader).status_code == 401
+        assert "keys_unreadable" in [one["event"] for one in server.events()]
+        assert reader not in server.log.read_text(encoding="utf-8")
+
+
+def test_with_keys_the_token_lets_nobody_in_even_if_the_keys_are_gone(shell: Shell, tmp_path: Path) -> None:
+    keys = tmp_path / "own" / "keys.json"
+    key = shell(
+        "--setting", f"server.keys={keys}", "keys", "add", "root", "--right", "read", "--whole-store"
+    ).stdout.strip()
+    with served(shell.target, tmp_path / "own") as server:
+        assert server.told[1] == f"authorised by the keys in {keys}"
+        assert not server.token.exists()
+        assert server.given("stats", {}, key=key)["memories"] == 0
+        counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}).text
+        assert 'recollect_requests_total{face="http",operation="stats",outcome="ok"} 1.0' in counted
+        keys.unlink()
+        assert server.post("stats", {}, key=key).status_code == 401
+
+
+def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
+    with served(":memory:", tmp_path / "own") as server:
+        assert server.told[2] == "jobs are not run here"
+        assert server.given("remember", TEA)["verdict"] == "created"

@@ -1,0 +1,59 @@
+"""What is typed is split as the whole command line would: what begins at once begins the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from recollect.cli import door, main
+from recollect.cli.hook import age
+
+
+def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
+    assert set(door.BEFORE) == set(main.BEFORE)
+    assert set(door.QUICK) <= set(main.cli.commands)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ([], ([], [])),
+        (["mcp"], ([], ["mcp"])),
+        (["--db", "a.db", "mcp", "--scope", "a"], (["--db", "a.db"], ["mcp", "--scope", "a"])),
+        (["--db=a.db", "--setting", "a=1", "hook"], (["--db=a.db", "--setting", "a=1"], ["hook"])),
+        (["--version"], ([], [])),
+        (["--db"], ([], [])),
+        (["--nonsense", "mcp"], ([], [])),
+    ],
+)
+def test_what_stands_before_the_command_is_told_from_it(
+    typed: list[str], expected: tuple[list[str], list[str]]
+) -> None:
+    assert door.split(typed) == expected
+
+
+def test_the_engine_is_not_loaded_before_it_is_needed() -> None:
+    script = "import recollect.cli.door, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "apsw", "pydantic", "mcp", "recollect.engine.engine", "recollect.config"} & set(loaded)
+
+
+def test_listing_tools_needs_no_engine_either() -> None:
+    script = "import recollect.mcp.stdio, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "apsw", "recollect.engine.engine", "recollect.service.operations"} & set(loaded)
+
+
+@pytest.mark.parametrize("typed", [["hook", "-h"], ["mcp", "--tools", "nonsense"]])
+def test_what_is_no_plain_call_is_left_to_the_whole_command_line(typed: list[str]) -> None:
+    plain = f"import sys; sys.argv = ['recollect', *{typed!r}]; from recollect.cli.main import main; main()"
+    ours, whole = (
+        subprocess.run([sys.executable, *how], capture_output=True, text=True)
+        for how in (["-m", "recollect", *typed], ["-c", plain])
+    )
+    assert (ours.returncode, ours.stderr.replace("python -m ", "")) == (whole.returncode, whole.stderr)
+    assert ours.stdout.replace("python -m ", "") == whole.stdout
+
+
+def test_a_process_knows_for_how_long_it_has_been() -> None:
+    assert age() >= 0.0

@@ -1,0 +1,46 @@
+"""The OpenAPI document says what the table says."""
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from recollect.rest.openapi import document
+from recollect.rest.problems import STATUSES
+from recollect.service.operations import OPERATIONS
+
+DOCUMENT: Any = json.loads(json.dumps(document(OPERATIONS.values())))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_there_with_its_right_and_its_problems(name: str) -> None:
+    told = DOCUMENT["paths"][f"/v1/{name}"]["post"]
+    assert told["operationId"] == name
+    assert OPERATIONS[name].about in told["description"]
+    assert f"Needs the right to {OPERATIONS[name].right.value}." in told["description"]
+    assert {str(status.value) for status in STATUSES.values()} | {"200"} <= set(told["responses"])
+    assert "security" not in told  # that of the document holds
+    assert ("parameters" in told) is OPERATIONS[name].keyed
+
+
+def test_everything_that_is_referred_to_is_there() -> None:
+    for path in set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(DOCUMENT))):
+        found = DOCUMENT
+        for part in path.split("/"):
+            found = found[part]
+        assert found
+
+
+def test_every_schema_is_one() -> None:
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_requests_and_answers_of_the_same_name_are_told_apart() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert "query" in schemas["WhyRequest"]["properties"]
+    assert "fate" in schemas["Why"]["properties"]
+    assert "content" in schemas["RecallRequest_Turn"]["properties"]
+    assert "speaker" in schemas["ExtractRequest_Turn"]["properties"]

@@ -1,0 +1,70 @@
+"""Who is let in and by which names, as the settings have it."""
+
+from pathlib import Path
+
+import pytest
+
+from recollect.config import ServerSettings
+from recollect.errors import AccessDenied, FieldError, InvalidInput
+from recollect.server.letting import gate, is_loopback, letting
+
+
+def a_place(folder: Path, host: str = "127.0.0.1") -> ServerSettings:
+    return ServerSettings(host=host, keys=str(folder / "keys.json"), token_file=str(folder / "token"))
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *((one, True) for one in ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LocalHost")),
+        *((one, False) for one in ("0.0.0.0", "::", "10.0.0.5", "localhost.evil.example.org", "", "example.org")),  # noqa: S104
+    ],
+)
+def test_an_address_of_this_machine_alone_is_known(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+def test_where_others_can_call_a_key_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="recollect keys add"):
+        letting(a_place(tmp_path, "10.0.0.5"))
+    assert list(tmp_path.iterdir()) == []
+    found = letting(a_place(tmp_path))
+    assert found.is_by_token()
+    assert found.authenticate((tmp_path / "token").read_text(encoding="utf-8").strip()).name == "owner"
+
+
+def test_it_is_called_by_where_it_listens_and_by_what_the_settings_name() -> None:
+    found = gate(ServerSettings(host="10.0.0.5", hosts="memory.example.org, ", origins=" https://a.example.org "), 9)
+    for host in ("10.0.0.5:9", "127.0.0.1:9", "memory.example.org"):
+        found.refuse_strangers(host, "https://a.example.org")
+    everywhere = gate(ServerSettings(host="0.0.0.0"), 9)  # noqa: S104
+    for host in ("0.0.0.0:9", "10.0.0.5:9", ""):
+        with pytest.raises(AccessDenied):
+            everywhere.refuse_strangers(host, None)
+    gate(ServerSettings(host="fd00::5"), 9).refuse_strangers("[fd00::5]:9", None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("host", ""),
+        ("port", -1),
+        ("port", 65_536),
+        ("grpc_port", 70_000),
+        ("body_bytes", 0),
+        ("body_bytes", 2**40),
+        ("seconds", 0.0),
+        ("seconds", float("inf")),
+        ("threads", 0),
+        ("threads", 10**6),
+        ("waiting", -1),
+        ("drain_seconds", float("nan")),
+        ("scheduler", "yes"),
+        ("keys", 5),
+        ("hosts", 5),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_their_name(field: str, value: object) -> None:
+    with pytest.raises(FieldError) as raised:
+        ServerSettings(**{field: value})  # type: ignore[arg-type]
+    assert raised.value.field == field

@@ -1,0 +1,139 @@
+"""What a server tells of itself: how it is, what is counted, and what is logged."""
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Event
+
+import pytest
+
+import recollect
+from recollect.errors import InvalidInput, StoreError
+from recollect.jobs.work import Failure
+from recollect.model.timetable import Occurrence, State
+from recollect.server import watching
+from recollect.server.logs import Lines
+from recollect.server.metrics import Metrics
+from recollect.server.watching import BY_TOKEN, NO_EMBEDDER, NO_KEYS, NO_SCHEDULER, Watch
+from recollect.service.front import Asked
+
+NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
+FAILED = Failure(None, None, StoreError("gone"))
+
+
+def an_occurrence(state: State, ended_at: datetime | None = NOW) -> Occurrence:
+    times = {"due_at": NOW, "until": NOW, "started_at": NOW, "ended_at": ended_at}
+    return Occurrence(job="rollup", state=state, attempt=1, holder="here", **times)  # type: ignore[arg-type]
+
+
+def asked(operation: str = "recall", outcome: str = "ok") -> Asked:
+    return Asked(face="http", operation=operation, caller="ana", outcome=outcome, seconds=0.25)
+
+
+def unreadable() -> bool:
+    raise InvalidInput("the keys cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("embedder", "by_token", "told", "expected"),
+    [
+        ("hashing-256", lambda: False, (), ()),
+        (None, lambda: False, (), (NO_EMBEDDER,)),
+        ("hashing-256", lambda: True, (FAILED,), (NO_SCHEDULER, BY_TOKEN)),
+        ("hashing-256", lambda: False, (FAILED, an_occurrence(State.RUNNING, None)), (NO_SCHEDULER,)),
+        ("hashing-256", lambda: False, (FAILED, an_occurrence(State.DONE)), ()),
+        ("hashing-256", unreadable, (), (NO_KEYS,)),
+    ],
+)
+def test_every_mode_that_is_less_than_it_should_be_is_named(
+    embedder: str | None,
+    by_token: Callable[[], bool],
+    told: tuple[Failure | Occurrence, ...],
+    expected: tuple[str, ...],
+) -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        watch = Watch(engine, embedder, by_token)
+        for one in told:
+            watch.worked(one)
+        found = asyncio.run(watch.health())
+        watch.close()
+    assert (found.ready, found.embedder, found.degraded) == (True, embedder, expected)
+
+
+def test_a_store_that_fails_is_not_ready() -> None:
+    engine = recollect.open(":memory:", embedder="hashing")
+    watch = Watch(engine, "hashing-256", lambda: False)
+    engine.close()
+    assert not asyncio.run(watch.health()).ready
+    watch.close()
+
+
+def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    go, asks = Event(), list[str]()
+
+    class Stuck(recollect.Engine):
+        def get(self, id: str, *, scope: object) -> recollect.Memory:
+            asks.append(id)
+            assert go.wait(60)
+            raise recollect.NotFound("nothing")
+
+    monkeypatch.setattr(watching, "LONGEST_LOOK", 0.02)
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        watch = Watch(Stuck(engine._world), "hashing-256", lambda: False)
+
+        async def story() -> list[bool]:
+            found = await asyncio.gather(*(watch.health() for _ in range(5)))
+            go.set()
+            return [one.ready for one in found]
+
+        assert asyncio.run(story()) == [False] * 5
+        watch.close()
+    assert len(asks) == 1
+
+
+def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
+    counted = Metrics(lambda: 3)
+    counted.asked(asked())
+    counted.asked(asked("made/up-name", "not_found"))
+    counted.worked(FAILED)
+    counted.worked(an_occurrence(State.RUNNING, None))
+    counted.worked(an_occurrence(State.DONE))
+    told = counted.text().decode()
+    assert 'recollect_requests_total{face="http",operation="recall",outcome="ok"} 1.0' in told
+    assert 'recollect_requests_total{face="http",operation="unknown",outcome="not_found"} 1.0' in told
+    assert "made/up-name" not in told
+    assert 'recollect_request_seconds_sum{face="http",operation="recall"} 0.25' in told
+    assert 'recollect_jobs_total{job="rollup",state="done"} 1.0' in told
+    assert 'state="running"' not in told
+    assert "recollect_scheduler_failures_total 1.0" in told
+    assert "recollect_requests_under_way 3.0" in told
+
+
+def logged(level: int, event: str, error: BaseException | None = None, **fields: object) -> dict[str, object]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(Lines())
+    trace = None if error is None else (type(error), error, error.__traceback__)
+    record = logging.LogRecord("recollect", level, __file__, 1, event, (), trace)
+    vars(record).update(fields)
+    handler.handle(record)
+    (line,) = stream.getvalue().splitlines()
+    found: dict[str, object] = json.loads(line)
+    return found
+
+
+def test_a_log_line_is_json_whatever_is_in_it() -> None:
+    told = logged(logging.INFO, "asked", caller="a\nb\ud800", scope=recollect.Scope.parse("acme"))
+    assert datetime.fromisoformat(str(told.pop("time"))).tzinfo == UTC
+    assert told == {"level": "info", "event": "asked", "caller": "a\nb\ud800", "scope": "acme"}
+
+
+def test_what_broke_is_logged_by_its_class_and_place_and_not_by_its_words() -> None:
+    with pytest.raises(ValueError, match="tea") as raised:
+        int("Ana likes tea")
+    told = logged(logging.ERROR, "job_broke", raised.value, job="rollup")
+    assert (told["error"], told["job"], "likes" in str(told)) == ("ValueError", "rollup", False)
+    assert "test_telling.py" in str(told["frames"])
