@@ -82,6 +82,57 @@ def test_the_service_desk_can_be_had_as_an_export_with_what_its_colleagues_said(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_path: Path) -> None:
+    lines = told("grpc_client.py", tmp_path, embedder)
+    assert lines[0] == "created: Ana prefers window seats"
+    assert lines[1].startswith("recalled 1 of 1 in ")
+    assert "why: ranked" in lines
+    assert "helped: 1" in lines
+    assert "taught: Ask for the seat before paying" in lines
+    assert "like it: Book a flight to Lisbon" in lines
+    assert lines[-1].startswith("INVALID_ARGUMENT: field 'kind': 'preferense' is no kind")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_langgraph_store_shares_between_threads_what_one_of_them_learned(tmp_path: Path) -> None:
+    lines = told("langgraph_store.py", tmp_path, "hashing")
+    after = lines[lines.index("thread friday") :]
+    assert after[2].startswith("    -> Ana prefers an aisle seat now (seat, ")
+    assert after[4].startswith("    -> Ana cannot eat peanuts (food, ")
+    assert lines[-1].endswith("['Ana prefers a window seat', 'Ana prefers an aisle seat now']")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_agents_session_carries_its_history_and_can_be_recalled_from(tmp_path: Path) -> None:
+    lines = told("agents_session.py", tmp_path, "hashing")
+    answers = [line for line in lines if line.startswith("    -> ")]
+    assert answers == [f"    -> I see {turns} turns before this one" for turns in (0, 2, 0)]
+    assert lines[-2:] == [
+        "after both turns were taken back, friday has 0 items",
+        "monday knows: My router is a Fritzbox 7590",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_anthropic_memory_has_a_history_and_no_passwords(tmp_path: Path) -> None:
+    lines = told("anthropic_memory.py", tmp_path, "hashing")
+    refused = [line for line in lines if line.startswith("    refused: ")]
+    assert ["(password)" in line for line in refused] == [True, False]
+    assert "  1. '# Ana\\n- prefers window seats\\n'" in lines
+    assert lines[-1] == "asked for her seat, the best memory is /memories/people/ana.md"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pydantic_ai_agent_remembers_without_secrets_and_says_why(tmp_path: Path) -> None:
+    lines = told("pydantic_ai_agent.py", tmp_path, "hashing")
+    answers = [line.removeprefix("    -> ") for line in lines if line.startswith("    -> ")]
+    assert answers[:3] == ["created", "created, without its pin", "created"]
+    assert answers[3].startswith("you said: 'I prefer window seats' (it is in, at place 1, ")
+    assert "4711" not in lines[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_every_example_is_shown(program: Path, page: str) -> None:

@@ -1,0 +1,165 @@
+"""The session of the OpenAI Agents SDK on an engine: every item is a memory of what was said, in order."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import uuid4
+
+from agents.items import TResponseInputItem
+from agents.memory import SessionABC, SessionSettings
+from agents.memory.session_settings import resolve_session_limit
+
+from recollect.dialects.foreign import a_key, below, carried, carry, notes_of
+from recollect.engine.engine import Engine
+from recollect.errors import NotFound
+from recollect.model.conversation import PROVENANCE, Role
+from recollect.model.draft import Draft
+from recollect.model.memory import Kind, Memory, Status
+from recollect.model.scope import Scope, a_scope
+from recollect.model.verdict import Changed
+
+MARK = "openai_agents"
+"""Under which an item is in the metadata of its memory."""
+
+PREFIX = "openai-agents:"
+"""With which the topic key of an item begins."""
+
+SAID = (Status.ACTIVE, Status.QUARANTINED)
+"""Where items stand: what reads like orders to a model was said all the same, and is recalled nowhere else."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Place:
+    """Where an item stands: in which turn, in which call that was made of that turn, and where in that call."""
+
+    turn: int
+    call: str
+    number: int
+
+
+class RecollectSession(SessionABC):
+    """A session of the Agents SDK in the scope below a root that is called like it; several processes may share it.
+
+    Items come back as they were given. What an engine refuses to keep, such as a secret, is an error, and then nothing
+    of that call is added.
+    """
+
+    def __init__(
+        self, session_id: str, engine: Engine, scope: str | Scope, *, session_settings: SessionSettings | None = None
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings
+        self._engine = engine
+        self._scope = below(a_scope(scope), session_id)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items in the order in which they were added: all of them, or the last so many."""
+        most = resolve_session_limit(limit, self.session_settings)
+        return await asyncio.to_thread(self._get, most)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add all of the items, one after the other, or none of them."""
+        if items:
+            await asyncio.to_thread(self._add, list(items))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take away the last item, and give it; no two callers get the same one."""
+        return await asyncio.to_thread(self._pop)
+
+    async def clear_session(self) -> None:
+        """Take away all items."""
+        await asyncio.to_thread(self._clear)
+
+    def _get(self, most: int | None) -> list[TResponseInputItem]:
+        found = self._memories()
+        wanted = found if most is None or most < 0 else found[max(len(found) - most, 0) :]
+        return [_item(one) for one in wanted]
+
+    def _add(self, items: Sequence[TResponseInputItem]) -> None:
+        last = self._memories()[-1:]
+        turn = _place(last[0]).turn + 1 if last else 0
+        call = f"{self._engine.now().isoformat()}-{uuid4().hex}"
+        places = [_Place(turn, call, number) for number in range(len(items))]
+        drafts = [self._draft(item, place) for item, place in zip(items, places, strict=True)]
+        self._engine.keep(drafts, apart=True)
+
+    def _pop(self) -> TResponseInputItem | None:
+        while found := self._memories():
+            try:
+                receipt = self._engine.forget(found[-1].id, scope=self._scope)
+            except NotFound:  # somebody erased it since it was read
+                continue
+            if isinstance(receipt.verdict, Changed):
+                return _item(found[-1])
+        return None
+
+    def _clear(self) -> None:
+        found = self._memories()
+        active = [(one.scope, one.topic_key) for one in found if one.status is Status.ACTIVE and one.topic_key]
+        self._engine.keep([], drop=active)
+        for one in found:
+            if one.status is not Status.ACTIVE:
+                with suppress(NotFound):  # somebody erased it since it was read
+                    self._engine.forget(one.id, scope=self._scope)
+
+    def _memories(self) -> list[Memory]:
+        """The memories that are items, in order."""
+        there = self._engine.memories(scope=self._scope, statuses=SAID)
+        return sorted((one for one in there if notes_of(MARK, one) is not None), key=lambda one: (_place(one), one.id))
+
+    def _draft(self, item: TResponseInputItem, place: _Place) -> Draft:
+        found = carry(MARK, dict(item), _said, turn=place.turn, call=place.call, number=place.number)
+        return Draft(
+            text=found.text,
+            scope=self._scope,
+            kind=Kind.EVENT,
+            topic_key=a_key(PREFIX, f"{place.call}-{place.number}"),
+            session=self._scope.parts[-1],
+            provenance=PROVENANCE[_role(item)],
+            metadata=found.metadata,
+        )
+
+
+def _place(memory: Memory) -> _Place:
+    notes = notes_of(MARK, memory) or {}
+    return _Place(notes["turn"], notes["call"], notes["number"])
+
+
+def _item(memory: Memory) -> TResponseInputItem:
+    return cast("TResponseInputItem", carried(MARK, memory))
+
+
+def _role(item: Mapping[str, Any]) -> Role:
+    """In which part an item was said; what has no role is of a tool if it is an output, and of the model if not."""
+    match item.get("role"):
+        case "user":
+            return Role.USER
+        case "assistant":
+            return Role.ASSISTANT
+        case "system" | "developer":
+            return Role.SYSTEM
+        case _:
+            return Role.TOOL if "output" in str(item.get("type")) else Role.ASSISTANT
+
+
+def _said(item: Mapping[str, Any]) -> str:
+    """What an item says to a person: its words, or the call and its arguments, or what came of it."""
+    words = [_text(item.get(name)) for name in ("content", "summary", "output")]
+    called = [f"{item['name']}({item.get('arguments', '')})"] if isinstance(item.get("name"), str) else []
+    return "\n".join(one for one in [*called, *words] if one)
+
+
+def _text(content: Any) -> str:
+    match content:
+        case str():
+            return content
+        case list():
+            texts = [one.get("text") for one in content if isinstance(one, dict)]
+            return "\n".join(one for one in texts if isinstance(one, str))
+        case None:
+            return ""
+        case _:
+            return json.dumps(content, ensure_ascii=False)
