@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import PutOp  # type: ignore[import-not-found]
-from langgraph.store.memory import InMemoryStore  # type: ignore[import-not-found]
+from langgraph.store.base import IndexConfig, PutOp
+from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
 
 from peers.driving import Vectors, drive
@@ -26,7 +26,7 @@ class Store:
             found: list[list[float]] = vectors.rows([plain(text) for text in texts]).tolist()
             return found
 
-        index = {"dims": len(given.questions[0].vector), "embed": embed, "fields": ["text"]}
+        index: IndexConfig = {"dims": len(given.questions[0].vector), "embed": embed, "fields": ["text"]}
         self._open = ExitStack()
         if variant == "sqlite":
             made = SqliteStore.from_conn_string(str(folder / "store.db"), index=index)

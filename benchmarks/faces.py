@@ -1,0 +1,214 @@
+"""Recall through HTTP, MCP and gRPC beside the direct call, on the same store, in one run.
+
+Prints requests a second, p50 and p99 for one client and for many on loopback, and what each face adds to the median of
+the direct call. A server is started as a process of its own; each way is asked in turn, a block at a time, so that
+whatever else the machine does falls on all of them.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+from engine import texts
+
+import recollect
+from recollect.grpc.v1 import recollect_pb2 as messages
+from recollect.grpc.v1 import recollect_pb2_grpc as stubs
+
+SCOPE = "acme/ana"
+BATCH = 1_000
+WARM = 5
+"""How many requests of a block are not counted: a process that was not asked for a while catches up first."""
+
+Ask = Callable[[str], object]
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def serving(store: Path, folder: Path) -> Iterator[tuple[int, int, str]]:
+    """A server of the store: its port for HTTP and MCP, that for gRPC, and the token it wants."""
+    web, rpc, token = free_port(), free_port(), folder / "token"
+    environment = {**os.environ, "RECOLLECT_CONFIG": "", "RECOLLECT_SERVER_TOKEN_FILE": str(token)}
+    command = [sys.executable, "-m", "recollect", "--db", str(store), "serve", "--port", str(web)]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen([*command, "--grpc-port", str(rpc), "--no-scheduler"], env=environment, stderr=log)
+        try:
+            until_ready(web, server)
+            yield web, rpc, token.read_text(encoding="utf-8").strip()
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def until_ready(port: int, server: "subprocess.Popen[bytes]") -> None:
+    """Wait until the server answers; refuse one that has ended."""
+    while server.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        try:
+            connection.request("GET", "/health/ready")
+            if connection.getresponse().status == http.HTTPStatus.OK:
+                return
+        except OSError:
+            time.sleep(0.05)
+        finally:
+            connection.close()
+    raise SystemExit("the server has ended; its log says why")
+
+
+def over_http(port: int, token: str) -> Ask:
+    """A client that keeps its connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def ask(question: str) -> object:
+        connection.request("POST", "/v1/recall", json.dumps({"scope": SCOPE, "query": question}), headers)
+        return answered(connection)
+
+    return ask
+
+
+def over_mcp(port: int, token: str) -> Ask:
+    """The same, with the messages of the protocol."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+    }
+
+    def ask(question: str) -> object:
+        asked = {"name": "recall", "arguments": {"scope": SCOPE, "query": question}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+        connection.request("POST", "/mcp", json.dumps(call), headers)
+        return answered(connection)
+
+    return ask
+
+
+def answered(connection: http.client.HTTPConnection) -> bytes:
+    """What the server says; anything but an answer ends the run."""
+    response = connection.getresponse()
+    body = response.read()
+    if response.status != http.HTTPStatus.OK or b'"isError":true' in body:
+        raise SystemExit(f"{response.status}: {body[:300]!r}")
+    return body
+
+
+def over_grpc(port: int, token: str) -> Ask:
+    """A client with a channel of its own."""
+    channel = grpc.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)])
+    recall: Any = stubs.RecollectStub(channel).Recall
+    metadata = (("authorization", f"Bearer {token}"),)
+
+    def ask(question: str) -> object:
+        return recall(messages.RecallRequest(scope=SCOPE, query=question), metadata=metadata)
+
+    return ask
+
+
+def alone(
+    makers: dict[str, Callable[[], Ask]], questions: Sequence[str], *, blocks: int, size: int
+) -> dict[str, list[float]]:
+    """How long one client waited for each answer, in milliseconds; each block has a client of its own."""
+    found: dict[str, list[float]] = {name: [] for name in makers}
+    for _ in range(blocks):
+        for name, make in makers.items():
+            ask = make()
+            for place in range(WARM + size):
+                began = time.perf_counter()
+                ask(questions[place % len(questions)])
+                if place >= WARM:
+                    found[name].append((time.perf_counter() - began) * 1000.0)
+    return found
+
+
+def together(ask: Sequence[Ask], questions: Sequence[str], each: int) -> tuple[list[float], float]:
+    """The same of many clients at once, and how many requests a second that is."""
+    spent: list[float] = []
+
+    def client(ask: Ask, first: int) -> None:
+        for place in range(each):
+            began = time.perf_counter()
+            ask(questions[(first + place) % len(questions)])
+            spent.append((time.perf_counter() - began) * 1000.0)
+
+    threads = [threading.Thread(target=client, args=(one, first)) for first, one in enumerate(ask)]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return spent, len(spent) / (time.perf_counter() - began)
+
+
+def line(what: str, spent: Sequence[float], rate: float, direct: float) -> None:
+    """One row: a second, p50, p99, what is added to the direct call, and the ratio to it."""
+    p50, p99 = statistics.median(spent), float(np.quantile(spent, 0.99))
+    added = f"{p50 - direct:+8.2f} ms {p50 / direct:6.2f} ×"
+    print(f"{what:<8} {rate:8.1f}/s   p50 {p50:8.2f} ms   p99 {p99:8.2f} ms   {added}", flush=True)
+
+
+def main() -> None:
+    """Fill a store, start a server on it, and ask."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--blocks", type=int, default=6)
+    parser.add_argument("--size", type=int, default=40)
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--each", type=int, default=6)
+    parser.add_argument("--embedder", default="hashing")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder, store = Path(name), Path(name) / "faces.db"
+        engine = recollect.open(store, embedder=options.embedder)
+        said = [f"{text} n{place}" for place, text in enumerate(texts(options.rows, 20, 1))]
+        for start in range(0, options.rows, BATCH):
+            engine.remember_all([{"text": one, "scope": SCOPE} for one in said[start : start + BATCH]])
+        questions = texts(64, 6, 2)
+        print(f"{engine.stats(scope=SCOPE).memories} memories", flush=True)
+        with serving(store, folder) as (web, rpc, token):
+            makers: dict[str, Callable[[], Ask]] = {
+                "direct": lambda: lambda question: engine.recall(question, scope=SCOPE),
+                "http": lambda: over_http(web, token),
+                "mcp": lambda: over_mcp(web, token),
+                "grpc": lambda: over_grpc(rpc, token),
+            }
+            print("1 client")
+            spent = alone(makers, questions, blocks=options.blocks, size=options.size)
+            direct = statistics.median(spent["direct"])
+            for way, one in spent.items():
+                line(way, one, 1000.0 * len(one) / sum(one), direct)
+            print(f"{options.clients} clients")
+            many = {
+                way: together([make() for _ in range(options.clients)], questions, options.each)
+                for way, make in makers.items()
+            }
+            direct = statistics.median(many["direct"][0])
+            for way, (one, rate) in many.items():
+                line(way, one, rate, direct)
+        engine.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The official conformance suite of MCP, run against the face over HTTP."""

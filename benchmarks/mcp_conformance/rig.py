@@ -1,0 +1,38 @@
+"""The face over HTTP as the conformance suite meets it: on a port of this machine, with nobody asked for a key."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+import recollect
+from mcp_conformance.fixtures import Fixtures
+from recollect.mcp.server import http_app
+from recollect.service.access import Caller, owner
+from recollect.service.front import Front
+from recollect.service.gate import Gate
+from recollect.service.service import Service
+
+SCOPE = "conformance/suite"
+
+
+def _anybody(_: str | None) -> Caller:
+    return owner(reach=recollect.Scope.parse(SCOPE))
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The address of a server with an empty store, which ends with the block."""
+    with recollect.open(":memory:") as engine:
+        listening = uvicorn.Config("", port=0).bind_socket()
+        port = listening.getsockname()[1]
+        app = http_app(Front(Service(engine), _anybody, Gate.at(port)), face=Fixtures)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join()
