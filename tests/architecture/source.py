@@ -10,6 +10,9 @@ PACKAGE = ROOT / "src" / "recollect"
 MADE = {"__pycache__", "build", "dist", "mutants"}
 """Folders that tools make; like hidden ones, they are not the repository's own, but for `.ci`."""
 
+GENERATED = PACKAGE / "grpc" / "v1"
+"""What the build makes of proto/."""
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -27,7 +30,7 @@ def files(folder: Path = ROOT) -> list[Path]:
         hidden = path.name.startswith(".") and path.name != ".ci"
         if path.is_file() and not path.name.startswith(".coverage") and path.name != ".git":
             found.append(path)
-        elif path.is_dir() and not hidden and path.name not in MADE:
+        elif path.is_dir() and not hidden and path.name not in MADE and path != GENERATED:
             found += files(path)
     return found
 

@@ -12,10 +12,17 @@ import pytest
 
 from recollect import errors
 from recollect.cli.main import cli
+from recollect.grpc.server import SERVICE, camel
+from recollect.grpc.statuses import STATUSES
+from recollect.mcp.catalogue import Entry, entries
+from recollect.mcp.prompts import PROMPTS, Prompt
+from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource
 from recollect.ranking.parse import KEYS, REGISTRY
 from recollect.ranking.profiles import BUILT_IN
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
+from recollect.rest.problems import STATUSES as HTTP_STATUSES
+from recollect.service.operations import OPERATIONS
 
 from .markdown import Page, unsaid
 from .source import ROOT, files, relative
@@ -100,12 +107,48 @@ def test_every_command_has_a_heading_and_each_of_its_options_is_named_under_it(w
     assert unsaid(page.section(heading), names) == []
 
 
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_has_a_heading_with_its_right_and_its_fields(name: str) -> None:
+    section = Page.read(REFERENCE / "http.md").section(name)
+    operation = OPERATIONS[name]
+    assert operation.about in section
+    assert f"Right: `{operation.right.value}`." in section
+    assert unsaid(section, operation.request.model_fields) == []
+
+
+def test_every_code_of_a_problem_is_explained_with_its_status() -> None:
+    section = Page.read(REFERENCE / "http.md").section("Problems")
+    told = dict(re.findall(r"^\| `(\w+)` \| (\d+)", section, re.MULTILINE))
+    assert told == {code.value: str(status.value) for code, status in HTTP_STATUSES.items()}
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes(entry: Entry) -> None:
+    section = Page.read(REFERENCE / "mcp.md").section(f"The toolset {entry.toolset}")
+    row = next((row for row in section.split("\n") if row.startswith(f"| `{entry.name}` | {entry.right.value} |")), "")
+    assert row, f"no row says {entry.name}"
+    assert unsaid(row, entry.input.get("properties", {})) == []
+
+
+@pytest.mark.parametrize("one", [*RESOURCES.values(), *TEMPLATES.values()], ids=lambda one: one.address)
+def test_every_resource_has_a_row_with_what_it_asks(one: Resource) -> None:
+    rows = Page.read(REFERENCE / "mcp.md").section("Resources").split("\n")
+    assert [unsaid(row, one.asks) for row in rows if row.startswith(f"| `{one.address}` |")] == [[]]
+
+
+@pytest.mark.parametrize("one", PROMPTS.values(), ids=lambda one: one.name)
+def test_every_prompt_has_a_row_with_what_it_takes_and_asks(one: Prompt) -> None:
+    rows = Page.read(REFERENCE / "mcp.md").section("Prompts").split("\n")
+    assert [unsaid(row, (*one.takes, *one.asks)) for row in rows if row.startswith(f"| `{one.name}` |")] == [[]]
+
+
 INSIDE = DOCS / "how-to" / "add-a-signal.md"
 """The one page that tells how to change recollect itself."""
 
 
 def test_what_the_pages_import_is_public() -> None:
-    private = re.compile(r"^\s*(?:from|import) (recollect\.(?!testing\b)[\w.]+)", re.MULTILINE)
+    offered = r"dialects\.(?:anthropic|langgraph|openai_agents|pydantic_ai)|grpc\.v1|testing"
+    private = re.compile(rf"^\s*(?:from|import) (recollect\.(?!(?:{offered})\b)[\w.]+)", re.MULTILINE)
     found = [
         f"{relative(page.path)}: {name}"
         for page in pages()
@@ -146,6 +189,24 @@ def test_every_decision_has_a_number_of_its_own_a_status_and_the_three_headings(
         wrong += [f"{page.path.name}: no heading {heading}" for heading in sorted(absent)]
     assert decisions
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_call_over_grpc_has_a_row_with_its_messages_and_its_right(name: str) -> None:
+    call = SERVICE.methods_by_name[camel(name)]
+    row = f"| `{call.name}` | `{call.input_type.name}` | `{call.output_type.name}` | {OPERATIONS[name].right} |"
+    assert row in Page.read(REFERENCE / "grpc.md").section("The calls")
+
+
+def test_no_call_over_grpc_has_a_row_that_is_not_there() -> None:
+    rows = re.findall(r"^\| `(\w+)`", Page.read(REFERENCE / "grpc.md").section("The calls"), re.MULTILINE)
+    assert rows == [call.name for call in SERVICE.methods]
+
+
+def test_every_code_has_a_row_with_its_status_over_grpc() -> None:
+    section = Page.read(REFERENCE / "grpc.md").section("When it is refused")
+    told = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section, re.MULTILINE))
+    assert told == {code.value: status.name for code, status in STATUSES.items()}
 
 
 def test_every_word_of_the_glossary_is_there_once() -> None:

@@ -40,18 +40,44 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "evaluation": {"engine", "render", "packing", "ranking", "evidence", "ports", "model", "errors"},
     "diagnosis": {"wiring", "config", "engine", "providers", "stores", "model", "errors", "version"},
+    "service": {
+        *("dialects", "engine", "render", "packing", "ranking", "model", "errors", "files"),
+    },
+    "rest": {"service", "model", "errors", "version"},
+    "mcp": {"service", "model", "errors", "version"},
+    "grpc": {"service", "model", "errors", "version"},
+    "server": {
+        *(
+            "rest",
+            "mcp",
+            "grpc",
+            "service",
+            "wiring",
+            "config",
+            "jobs",
+            "engine",
+            "model",
+            "errors",
+            "files",
+            "version",
+        ),
+    },
     "cli": {
+        *("server", "service", "mcp", "dialects"),
         *("diagnosis", "evaluation", "wiring", "config", "jobs", "engine", "render", "packing", "ranking", "model"),
         *("admission", "importers", "errors", "files", "version"),
     },
     "__main__": {"cli"},
-    "dialects": {"admission", "lifecycle", "ranking", "model", "errors"},
+    "dialects": {"engine", "admission", "lifecycle", "packing", "ranking", "model", "errors"},
     "testing": {"ports", "packing", "ranking", "evidence", "model", "errors"},
 }
 ROOT_LAYER = "recollect"
 """The package root gathers the public names, so it may import every layer, and no layer imports it."""
 
-HEAVY = {"apsw", "asyncio", "numpy", "onnx", "onnxruntime", "psycopg", "psycopg_pool", "pydantic", "tokenizers"}
+HEAVY = {
+    *("agents", "anthropic", "apsw", "asyncio", "google", "grpc", "langgraph", "mcp", "numpy", "onnx", "onnxruntime"),
+    *("prometheus_client", "psycopg", "psycopg_pool", "pydantic", "pydantic_ai", "starlette", "tokenizers", "uvicorn"),
+}
 """What a user who does not need it should not wait for."""
 
 
@@ -138,7 +164,21 @@ def test_an_import_inside_a_function_is_of_something_heavy() -> None:
 @pytest.mark.parametrize(
     ("code", "unwanted"),
     [
-        ("import recollect", {"apsw", "numpy", "psycopg", "pydantic", "click"}),
+        (
+            "import recollect",
+            {
+                "apsw",
+                "numpy",
+                "psycopg",
+                "pydantic",
+                "click",
+                "langgraph",
+                "agents",
+                "anthropic",
+                "pydantic_ai",
+                "asyncio",
+            },
+        ),
         ("import recollect.cli.main", {"apsw", "numpy", "psycopg", "pydantic"}),
     ],
 )

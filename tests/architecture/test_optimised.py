@@ -19,9 +19,9 @@ def copied(tmp_path: Path) -> Path:
 
 
 def import_it(package: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """What comes of importing that copy in a new process."""
+    """What comes of using that copy in a new process."""
     environment = os.environ | {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    script = "import recollect; print(recollect.__file__)"
+    script = "import recollect; recollect.open; print(recollect.__file__)"
     command = [sys.executable, *flags, "-c", script]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 

@@ -35,9 +35,13 @@ def signatures() -> list[tuple[str, str]]:
     return [*methods, *others, *inline]
 
 
+def _public() -> dict[str, Any]:
+    return {name: getattr(recollect, name) for name in recollect.__all__}
+
+
 def written(arguments: str) -> list[inspect.Parameter]:
     """The parameters of a signature as it is written."""
-    stub = eval(f"(lambda {arguments}: None)", {**vars(recollect), "Estimate": Estimate})  # noqa: S307  # our own page
+    stub = eval(f"(lambda {arguments}: None)", {**_public(), "Estimate": Estimate})  # noqa: S307  # our own page
     return list(inspect.signature(stub).parameters.values())
 
 
