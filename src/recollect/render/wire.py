@@ -212,12 +212,14 @@ def _spelled(character: str) -> str:
 
 def _plain(value: Any) -> Any:
     match value:
+        case StrEnum():
+            return value.value
+        case None | str() | int() | float():
+            return value
         case datetime():
             return value.isoformat()
         case Scope():
             return str(value)
-        case StrEnum():
-            return value.value
         case tuple():
             return list(value)
         case Mapping():

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, RecollectError
@@ -102,5 +103,8 @@ def response(problem: Problem, status: HTTPStatus | None = None, headers: Mappin
 
 def as_json(value: Mapping[str, Any]) -> bytes:
     """A value as JSON in UTF-8; half a character is told by its number."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
+    try:
+        return to_json(value, inf_nan_mode="strings")  # of which there are none; no client could read a bare NaN
+    except ValueError:  # half a character, of which only the slow way can tell
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")

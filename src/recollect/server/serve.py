@@ -27,6 +27,7 @@ from recollect.model.limits import IN_MEMORY
 from recollect.model.timetable import Occurrence
 from recollect.rest.app import app as http_app
 from recollect.server import faces, logs
+from recollect.server.allocation import keep_what_is_freed
 from recollect.server.letting import Letting, gate, letting
 from recollect.server.metrics import Metrics
 from recollect.server.watching import Watch
@@ -105,6 +106,7 @@ def serve(wanted: Wanted, opened: Callable[[], AbstractContextManager[Engine]], 
     let_in = letting(server)
     with _listening(server.host, server.port) as listening, opened() as engine:
         logs.begin()
+        keep_what_is_freed()
         serving = Serving(wanted, let_in, engine, listening)
         with serving.scheduled():
             serving.run(tell)

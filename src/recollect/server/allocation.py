@@ -1,0 +1,29 @@
+"""Allocation: memory that a request has freed is kept for the next one, in every thread."""
+
+import ctypes
+import sys
+from typing import Final
+
+M_TRIM_THRESHOLD: Final = -1
+M_MMAP_THRESHOLD: Final = -3
+"""The names that the C library has for what can be chosen."""
+
+KEPT: Final = 64 * 1024 * 1024
+"""How many bytes at the end of its heap a thread keeps when they are free."""
+
+MAPPED: Final = 32 * 1024 * 1024
+"""From how many bytes on an array is a mapping of its own, which is given back as soon as it is free."""
+
+
+def keep_what_is_freed() -> bool:
+    """Have the C library give freed memory back later; whether it does, for only the GNU one can be told so.
+
+    By itself it gives back the end of the heap of every thread but the first after each recall, and takes it again for
+    the next one, page by page, which costs a tenth of the recall (docs/adr/0077).
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    choose = getattr(ctypes.CDLL(None), "mallopt", None)
+    return choose is not None and all(
+        choose(name, size) for name, size in ((M_MMAP_THRESHOLD, MAPPED), (M_TRIM_THRESHOLD, KEPT))
+    )
