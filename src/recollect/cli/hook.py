@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from recollect.errors import InvalidInput, show
+from recollect.errors import InvalidInput, RecollectError, show
 from recollect.model.wording import printable
 
 if TYPE_CHECKING:
@@ -120,9 +120,17 @@ def _work(answering: "Callable[[], AbstractContextManager[str | None]]", told: i
         with answering() as line:
             _tell(told, {"line": line})
     except BaseException as error:  # whatever it is, the agent goes on
-        _tell(told, {"why": str(error) or type(error).__name__})
+        _tell(told, {"why": why_not(error)})
     finally:
         os._exit(0)
+
+
+def why_not(error: BaseException) -> str:
+    """Why there is no answer; of a fault of ours its kind and its place, and nothing of what it was about."""
+    if isinstance(error, RecollectError | OSError):
+        return str(error) or type(error).__name__
+    places = import_module("recollect.service.faults").frames(error.__traceback__)
+    return f"something went wrong that should not: {type(error).__name__} at {', '.join(places[-1:])}"
 
 
 def _tell(file: int, told: Mapping[str, str | None]) -> None:

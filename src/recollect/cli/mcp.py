@@ -13,6 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.service.access import WHOLE, Caller, Grant, Reach, Right
+from recollect.service.lines import Lines
 
 if TYPE_CHECKING:
     from recollect.cli.place import Place
@@ -66,7 +67,9 @@ def speak(make: "Callable[[], Made]", caller: Caller, wanted: "Toolsets") -> Non
         from recollect.mcp.stdio import serve
     except ImportError as error:
         raise InvalidInput(NOT_INSTALLED) from error
-    logging.basicConfig(level=logging.WARNING, format="recollect: %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     serve(make, caller, wanted)
 
 

@@ -1,6 +1,5 @@
 """Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered."""
 
-import logging
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
@@ -20,13 +19,12 @@ from recollect.grpc.patience import Patience
 from recollect.grpc.statuses import end, refuse
 from recollect.grpc.v1 import recollect_pb2
 from recollect.service.access import Caller
+from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front, overdue
 from recollect.service.keys import bearer
 from recollect.service.operation import Answer, Operation
 from recollect.service.operations import OPERATIONS
-from recollect.service.problems import INTERNAL, problem_of
-
-_LOG = logging.getLogger(__name__)
+from recollect.service.problems import problem_of
 
 FACE = "grpc"
 SERVICE = recollect_pb2.DESCRIPTOR.services_by_name["Recollect"]
@@ -146,9 +144,8 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
             problem = problem_of(error)
         except (grpc.RpcError, CancelledError):  # nobody waits any more
             end(context, grpc.StatusCode.CANCELLED, "it was cancelled")
-        except Exception:
-            _LOG.exception("call_failed", extra={"operation": method.operation.name})
-            problem = INTERNAL
+        except Exception as error:  # the outermost door
+            problem = fault(FACE, error)
         return refuse(context, problem)
 
     def _answer(self, method: Method, came: float, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:

@@ -1,8 +1,7 @@
 """Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests."""
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -43,7 +42,8 @@ from recollect.mcp.guide import INSTRUCTIONS
 from recollect.mcp.prompts import PROMPTS, SCOPE, Prompt
 from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource
 from recollect.service.access import Caller
-from recollect.service.problems import INTERNAL, Code, problem_of
+from recollect.service.faults import fault
+from recollect.service.problems import Code, Problem, problem_of
 from recollect.version import __version__
 
 NAME: Final = "mcp"
@@ -65,9 +65,9 @@ CODES: Mapping[Code, int] = {
 }
 """What a problem is as an error of the protocol; any other is a failure of the server."""
 
-log = logging.getLogger(__name__)
-
 Context = ServerRequestContext[Any, Any]
+Params = TypeVar("Params")
+Told = TypeVar("Told")
 Who = Callable[[Context], Caller]
 """Whose request it is."""
 
@@ -93,13 +93,13 @@ class Face:
                 "resources/templates/list": FRESH,
             },
             get_tool_input_schema=self._schema,
-            on_list_tools=self.list_tools,
-            on_call_tool=self.call_tool,
-            on_list_resources=self.list_resources,
-            on_list_resource_templates=self.list_templates,
-            on_read_resource=self.read_resource,
-            on_list_prompts=self.list_prompts,
-            on_get_prompt=self.get_prompt,
+            on_list_tools=_guarded(self.list_tools),
+            on_call_tool=_guarded(self.call_tool),
+            on_list_resources=_guarded(self.list_resources),
+            on_list_resource_templates=_guarded(self.list_templates),
+            on_read_resource=_guarded(self.read_resource),
+            on_list_prompts=_guarded(self.list_prompts),
+            on_get_prompt=_guarded(self.get_prompt),
         )
 
     async def list_tools(self, context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
@@ -114,10 +114,10 @@ class Face:
         if entry is None:
             told = f"there is no tool {show(params.name)}; {remedy(params.name, known)}"
             raise MCPError(INVALID_PARAMS, told, {"name": params.name})
-        given = arguments.meant(entry.input, params.arguments or {})
-        return await _settled(self._answer(entry, given, self._who(context)))
+        return await _settled(self._answer(entry, params.arguments or {}, self._who(context)))
 
-    async def _answer(self, entry: Entry, given: Mapping[str, Any], caller: Caller) -> CallToolResult:
+    async def _answer(self, entry: Entry, said: Mapping[str, Any], caller: Caller) -> CallToolResult:
+        given = arguments.meant(entry.input, said)
         return results.told(entry.name, await self._ask(entry.name, given, caller))
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -161,9 +161,8 @@ async def _settled(answering: Awaitable[CallToolResult]) -> CallToolResult:
         return await answering
     except RecollectError as error:
         return results.refused(problem_of(error))
-    except Exception:
-        log.exception("a tool failed")
-        return results.refused(INTERNAL)
+    except Exception as error:  # the outermost door of a tool
+        return results.refused(fault(NAME, error))
 
 
 async def _told(asking: Awaitable[Any], context: Context, **about: str) -> Any:
@@ -171,13 +170,30 @@ async def _told(asking: Awaitable[Any], context: Context, **about: str) -> Any:
     try:
         return await asking
     except RecollectError as error:
-        problem = problem_of(error)
         gone = isinstance(error, NotFound) and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
-        code = LEGACY_NOT_FOUND if gone else CODES.get(problem.code, INTERNAL_ERROR)
-        raise MCPError(code, problem.message, {**problem.fields(), **about}) from error
-    except Exception as error:
-        log.exception("a request failed")
-        raise MCPError(INTERNAL_ERROR, INTERNAL.message, {**INTERNAL.fields(), **about}) from error
+        raise _as_error(problem_of(error), LEGACY_NOT_FOUND if gone else None, **about) from error
+
+
+def _guarded(handle: Callable[[Context, Params], Awaitable[Told]]) -> Callable[[Context, Params], Awaitable[Told]]:
+    """The same, but nothing else leaves it than errors of the protocol: of any other the SDK would tell the words."""
+
+    async def guarded(context: Context, params: Params) -> Told:
+        try:
+            return await handle(context, params)
+        except MCPError:
+            raise
+        except RecollectError as error:
+            raise _as_error(problem_of(error)) from error
+        except Exception as error:  # the outermost door
+            raise _as_error(fault(NAME, error)) from error
+
+    return guarded
+
+
+def _as_error(problem: Problem, code: int | None = None, **about: str) -> MCPError:
+    """The problem as an error of the protocol, with what it is about."""
+    number = CODES.get(problem.code, INTERNAL_ERROR) if code is None else code
+    return MCPError(number, problem.message, {**problem.fields(), **about})
 
 
 def _tool(entry: Entry, caller: Caller) -> Tool:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
+from recollect.errors import RecollectError
 from recollect.mcp.face import NAME
 from recollect.service.access import Caller
 
-log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class Opened(Protocol):
@@ -49,8 +50,9 @@ class Opening:
     def _open(self, begun: "Future[tuple[Opened, Callable[[], object]]]") -> None:
         try:
             begun.set_result(self._make())
-        except BaseException as error:
-            log.warning("the store could not be opened: %s", error)
+        except BaseException as error:  # whoever asks is told it
+            why = str(error) if isinstance(error, RecollectError) else type(error).__name__
+            _LOG.warning("store_not_opened", extra={"problem": why})
             begun.set_exception(error)
 
     def close(self) -> None:

@@ -18,9 +18,10 @@ from recollect.errors import RecollectError, TooLarge, Unauthenticated
 from recollect.mcp.catalogue import CORE, Toolsets
 from recollect.mcp.face import NAME, Context, Face
 from recollect.service.access import Caller
+from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
 from recollect.service.keys import bearer
-from recollect.service.problems import INTERNAL, Code, Problem, problem_of
+from recollect.service.problems import Code, Problem, problem_of
 
 CALLER: Final = "recollect.caller"
 """Under which name a request carries who asks."""
@@ -66,7 +67,7 @@ class Door:
         if scope["method"] != "POST":
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
         elif self._speaking is None:
-            await _refusal(INTERNAL)(scope, receive, send)
+            await _refusal(fault(NAME, RuntimeError("the protocol is not spoken yet")))(scope, receive, send)
         else:
             trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
             await self._speaking.handle_request({**scope, "headers": trimmed, CALLER: caller}, receive, send)

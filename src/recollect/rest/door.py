@@ -1,9 +1,6 @@
 """Door: the outermost end of the HTTP face: strangers are refused, and whatever breaks inside is told as a problem."""
 
 import asyncio
-import logging
-import secrets
-import traceback
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
@@ -11,10 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import RecollectError, ServerBusy
 from recollect.rest import problems
+from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
-from recollect.service.problems import INTERNAL, Problem
-
-_LOG = logging.getLogger(__name__)
 
 FACE = "http"
 
@@ -57,7 +52,7 @@ class Door:
         except RecollectError as error:
             await problems.of_error(error)(scope, receive, sending)
         except Exception as error:  # the outermost door
-            told = _logged(error)
+            told = fault(FACE, error)
             if not began:
                 await problems.response(told)(scope, receive, sending)
 
@@ -69,11 +64,3 @@ class Door:
         except RecollectError as error:
             self._front.refused(FACE, NOBODY, NOBODY, error)
             raise
-
-
-def _logged(error: Exception) -> Problem:
-    """Log a fault of ours with an id, without a word of what it was about, and give what is told of it."""
-    id = secrets.token_hex(6)
-    frames = [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(error.__traceback__)]
-    _LOG.error("broke", extra={"id": id, "error": type(error).__name__, "frames": frames})
-    return Problem(code=INTERNAL.code, message=f"{INTERNAL.message} under {id}")

@@ -62,9 +62,16 @@ class Office:
 
 
 @contextmanager
-def serving(path: Path | str, office: Office, *, limits: Limits = SMALL, wanted: Toolsets = ALL) -> Iterator[str]:
+def serving(
+    path: Path | str,
+    office: Office,
+    *,
+    limits: Limits = SMALL,
+    wanted: Toolsets = ALL,
+    embedder: Any = "hashing",
+) -> Iterator[str]:
     """The address of a server for a store; it ends with the block."""
-    with recollect.open(path, embedder="hashing") as engine:
+    with recollect.open(path, embedder=embedder) as engine:
         listening = uvicorn.Config("", port=0).bind_socket()
         listening.listen()  # whoever connects before the server is there waits for it
         port = listening.getsockname()[1]

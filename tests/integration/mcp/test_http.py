@@ -3,8 +3,8 @@
 import asyncio
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import httpx2
@@ -241,6 +241,36 @@ def test_json_in_a_text_and_null_are_taken_as_they_were_meant(office: Office, ur
             assert (wrong["code"], wrong["field"]) == ("invalid", "tags")
 
     asyncio.run(say())
+
+
+class Broken:
+    """An embedder with a fault that nobody foresaw."""
+
+    name, dimensions = "broken", 8
+
+    def embed(self, texts: Sequence[str], purpose: str) -> NoReturn:
+        raise ZeroDivisionError(f"our secret: {texts}")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_fault_of_ours_is_told_by_the_id_that_it_is_logged_under_and_without_its_words(
+    era: str, office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(url: str) -> list[str]:
+        async with over_http(url, office.key(SCOPE), era) as client:
+            result = await problem(client, "search", query="tea")
+            with pytest.raises(MCPError) as raised:
+                await client.get_prompt("before_task", {"task": "tea"})
+        assert raised.value.error.data["code"] == result["code"] == "internal"
+        return [result["message"], raised.value.error.message]
+
+    with serving(":memory:", office, embedder=Broken()) as url:
+        told = asyncio.run(ask(url))
+    records = [vars(one) for one in caplog.records if one.name.startswith("recollect")]
+    assert [(one["msg"], one["face"], one["error"]) for one in records] == [("broke", "mcp", "ZeroDivisionError")] * 2
+    assert all(one["id"] in message for one, message in zip(records, told, strict=True))
+    assert "embed" in str(records[0]["frames"])
+    assert "secret" not in repr(records) + repr(told)
 
 
 def test_there_are_no_other_tools_and_prompts_than_those_that_are_listed(office: Office, url: str) -> None:

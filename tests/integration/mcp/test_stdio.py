@@ -70,7 +70,9 @@ def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_th
     assert told[1]["tools"]
     assert told[2]["isError"]
     assert told[2]["structuredContent"]["code"] == "store"
-    assert "the store could not be opened" in said
+    (line,) = map(json.loads, said.splitlines())
+    assert (line["level"], line["event"]) == ("warning", "store_not_opened")
+    assert line["problem"] == told[2]["structuredContent"]["message"]
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])

@@ -292,7 +292,7 @@ def test_whatever_breaks_inside_is_logged_with_an_id_and_told_without_details(
     told = answer.json()
     assert (answer.status_code, told["code"], told["title"]) == (500, "internal", "The server failed")
     (record,) = [one for one in caplog.records if one.name.startswith("recollect")]
-    assert (record.getMessage(), vars(record)["error"]) == ("broke", "ZeroDivisionError")
+    assert (record.getMessage(), vars(record)["face"], vars(record)["error"]) == ("broke", "http", "ZeroDivisionError")
     assert vars(record)["id"] in told["detail"]
     assert "tea" not in repr(vars(record)) + answer.text
 

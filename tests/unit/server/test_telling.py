@@ -15,10 +15,10 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.server import watching
-from recollect.server.logs import Lines
 from recollect.server.metrics import Metrics
 from recollect.server.watching import BY_TOKEN, NO_EMBEDDER, NO_KEYS, NO_SCHEDULER, Watch
 from recollect.service.front import Asked
+from recollect.service.lines import Lines
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
 FAILED = Failure(None, None, StoreError("gone"))

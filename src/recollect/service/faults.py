@@ -1,0 +1,23 @@
+"""Faults: what should not have happened, logged in one way whichever face it was asked through, and told by an id."""
+
+import logging
+import secrets
+import traceback
+from types import TracebackType
+
+from recollect.service.problems import INTERNAL, Problem
+
+_LOG = logging.getLogger(__name__)
+
+
+def fault(face: str, error: BaseException) -> Problem:
+    """Log a fault of ours under an id, without a word of what it was about, and give what is told of it."""
+    id = secrets.token_hex(6)
+    told = {"id": id, "face": face, "error": type(error).__name__, "frames": frames(error.__traceback__)}
+    _LOG.error("broke", extra=told)
+    return Problem(code=INTERNAL.code, message=f"{INTERNAL.message} under {id}")
+
+
+def frames(trace: TracebackType | None) -> list[str]:
+    """The places in the code that an error went through; of what was in hand there, nothing."""
+    return [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(trace)]

@@ -1,0 +1,36 @@
+"""Lines: what is logged, as one JSON object a line, of events with their fields."""
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from recollect.service.faults import frames
+
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+"""What every record has; all else is a field that whoever logged it gave."""
+
+
+class Lines(logging.Formatter):
+    """A record as JSON: when, how grave, what, and its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        given = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        told: Mapping[str, Any] = {
+            "time": at,
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **_broken(record),
+            **given,
+        }
+        return json.dumps(told, ensure_ascii=True, default=str)
+
+
+def _broken(record: logging.LogRecord) -> Mapping[str, Any]:
+    """What broke and where; without its message, which could quote a memory."""
+    if not record.exc_info or record.exc_info[0] is None:
+        return {}
+    return {"error": record.exc_info[0].__name__, "frames": frames(record.exc_info[2])}
