@@ -97,6 +97,14 @@ class Forgetful(Protocol):
         ...
 
 
+@runtime_checkable
+class Fallible(Protocol):
+    """Knows whether it failed when it was last asked."""
+
+    @property
+    def failing(self) -> bool: ...
+
+
 class Writing(Protocol):
     """One transaction of a store: what it reads stays true until it ends, and all it writes is kept, or nothing."""
 

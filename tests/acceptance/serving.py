@@ -17,6 +17,7 @@ import httpx
 from .shell import ENVIRONMENT
 
 LISTENING = re.compile(r"listening at (http://(127\.0\.0\.1|\[::1\]):(\d+))")
+ALONE = ("--no-grpc", "--no-mcp")
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
 
@@ -62,12 +63,14 @@ def command(target: str, folder: Path, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def served(target: str, folder: Path, *arguments: str, settings: tuple[str, ...] = ()) -> Iterator[Serving]:
-    """A server of the store, which is killed in the end if it still runs."""
+def served(
+    target: str, folder: Path, *arguments: str, settings: tuple[str, ...] = (), others: tuple[str, ...] = ALONE
+) -> Iterator[Serving]:
+    """A server of the store, which is killed in the end if it still runs; over HTTP alone, unless others are wanted."""
     folder.mkdir(exist_ok=True)
     log = folder / f"log-{time.monotonic_ns()}"
     flags = [f"--setting={one}" for one in settings]
-    calling = command(target, folder, *flags, "serve", "--port", "0", "--no-grpc", "--no-mcp", *arguments)
+    calling = command(target, folder, *flags, "serve", "--port", "0", *others, *arguments)
     with (
         log.open("w") as errors,
         subprocess.Popen(

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
+import grpc
 import httpx
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import recollect
-from tests.integration.providers.server import Handler, Request, serving, well
+from tests.integration.providers.server import Handler, Request, saying, serving, well
 
 from .serving import LONG, command, served
 from .shell import ENVIRONMENT, Shell
@@ -121,6 +123,58 @@ def test_what_does_not_end_in_time_is_left_and_told(tmp_path: Path) -> None:
             told = gone.result(LONG)
             assert (told.status_code, told.json()["retryable"]) == (503, True)
             assert [one["what"] for one in server.events() if one["event"] == "left_under_way"] == [["a request"]]
+
+
+def over_grpc(told: list[str]) -> int:
+    """What the health of gRPC is, at where the server says that it listens."""
+    (address,) = [line.removeprefix("gRPC at ") for line in told if line.startswith("gRPC at ")]
+    with grpc.insecure_channel(address) as channel:
+        asked = health_pb2.HealthCheckRequest()
+        status: int = health_pb2_grpc.HealthStub(channel).Check(asked, timeout=LONG).status
+        return status
+
+
+def test_keys_that_break_leave_it_not_ready_on_every_face_until_they_are_mended(shell: Shell, tmp_path: Path) -> None:
+    own, store = tmp_path / "own", str(tmp_path / "a.db")
+    shell("--setting", f"server.keys={own / 'keys.json'}", "keys", "add", "ana", "--right", "read", "--whole-store")
+    with served(store, own, "--no-scheduler", "--no-mcp", "--grpc-port", "0", others=()) as server:
+
+        def how() -> tuple[int, list[str], int]:
+            found = httpx.get(f"{server.url}/health/ready", timeout=LONG)
+            return found.status_code, found.json()["degraded"], over_grpc(server.told)
+
+        assert how() == (200, [], health_pb2.HealthCheckResponse.SERVING)
+        kept = (own / "keys.json").read_text(encoding="utf-8")
+        (own / "keys.json").write_text("{", encoding="utf-8")
+        assert how() == (503, ["keys unreadable"], health_pb2.HealthCheckResponse.NOT_SERVING)
+        assert server.post("stats", {}, key="any").status_code == 500
+        (own / "keys.json").write_text(kept, encoding="utf-8")
+        assert how() == (200, [], health_pb2.HealthCheckResponse.SERVING)
+        logged = [(one["event"], one["modes"]) for one in server.events() if "modes" in one]
+    assert logged == [("degraded", ["keys unreadable"]), ("recovered", ["keys unreadable"])]
+
+
+def test_a_model_that_fails_is_told_of_until_it_works_again(tmp_path: Path) -> None:
+    with serving(well, saying({"error": "no such model"}, 404), well) as model:
+        settings = (f"embedder={model.url}#tiny",)
+        with served(str(tmp_path / "a.db"), tmp_path / "own", "--no-scheduler", settings=settings) as server:
+
+            def how() -> tuple[bool, bool, str]:
+                ready = httpx.get(f"{server.url}/health/ready", timeout=LONG).json()
+                shown = {"Authorization": f"Bearer {server.token.read_text(encoding='utf-8').strip()}"}
+                metrics = httpx.get(f"{server.url}/metrics", headers=shown, timeout=LONG).text
+                (counted,) = [one for one in metrics.splitlines() if 'mode="embedder failing"' in one]
+                return ready["ready"], "embedder failing" in ready["degraded"], counted.split()[-1]
+
+            assert how() == (True, False, "0.0")
+            assert server.post("remember", TEA).status_code == 502
+            assert how() == (True, True, "1.0")
+            assert server.post("list_memories", {"scope": "acme/ana"}).status_code == 200
+            assert how() == (True, True, "1.0")  # which needs no model, and says nothing of it
+            assert server.post("remember", TEA).status_code == 200
+            assert how() == (True, False, "0.0")
+            logged = [(one["event"], one["modes"]) for one in server.events() if "modes" in one]
+    assert logged[1:] == [("degraded", ["embedder failing"]), ("recovered", ["embedder failing"])]
 
 
 def refused(target: str, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -50,7 +50,7 @@ from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context
 from recollect.packing.replay import Replay
-from recollect.ports import Durable, Progress
+from recollect.ports import Durable, Fallible, Progress
 from recollect.ranking.parse import Document
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Exact
@@ -104,6 +104,11 @@ class Engine:
     def embedder(self) -> str:
         """The name of the model that embeds."""
         return self._open.encoder.name
+
+    @property
+    def embedder_fails(self) -> bool:
+        """Whether the model failed when it was last asked, which is not done for this."""
+        return isinstance(self._world.embedder, Fallible) and self._world.embedder.failing
 
     @property
     def curator(self) -> Curator:

@@ -1,7 +1,7 @@
 """Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -11,9 +11,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-from grpc_health.v1 import health, health_pb2
+from grpc_health.v1 import health_pb2
 
-from recollect.errors import InvalidInput, RecollectError, show
+from recollect.errors import InvalidInput, NotFound, RecollectError, show
 from recollect.grpc.convert import given, parsed, told
 from recollect.grpc.patience import Patience
 from recollect.grpc.statuses import end, refuse
@@ -32,6 +32,9 @@ RETRY_KEY = "idempotency-key"
 """The metadata that may say the key which makes a retry harmless."""
 
 _HEALTH = "/grpc.health.v1.Health/Check"
+_LOOKED_AFTER = frozenset({"", SERVICE.full_name})
+"""Of what health is told: of the server by no name, or of the one service."""
+
 _STRANGERS_SECONDS = 1.0
 """How long is waited for the words of somebody who need not say who they are."""
 
@@ -64,9 +67,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 class Running:
     """A server that answers, until it is stopped."""
 
-    def __init__(self, front: Front, address: str) -> None:
+    def __init__(self, front: Front, address: str, is_ready: Callable[[], bool]) -> None:
         limits = front.limits
-        self._calls = _Calls(front)
+        self._calls = _Calls(front, is_ready)
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-grpc")
         self._server = grpc.server(
             self._threads,
@@ -91,26 +94,27 @@ class Running:
 
         What an engine has begun goes on to its end; `Front.close` waits for it.
         """
-        self._calls.health.enter_graceful_shutdown()
+        self._calls.ends = True
         self._server.stop(grace).wait()
         self._calls.close()
         self._threads.shutdown(wait=False)
 
 
-def start(front: Front, address: str) -> Running:
-    """Answer calls at an address such as `127.0.0.1:0`, where 0 is any port that is free."""
-    return Running(front, address)
+def start(front: Front, address: str, is_ready: Callable[[], bool] = lambda: True) -> Running:
+    """Answer calls at an address such as `127.0.0.1:0`, where 0 is any port that is free.
+
+    `is_ready` is what its health tells; without it, that it listens.
+    """
+    return Running(front, address, is_ready)
 
 
 class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes without types
     """Answers calls: each as a stream of one message, of which grpcio reads nothing before it is asked to."""
 
-    def __init__(self, front: Front) -> None:
-        self._front = front
+    def __init__(self, front: Front, is_ready: Callable[[], bool]) -> None:
+        self._front, self._is_ready = front, is_ready
         self._patience = Patience(front.limits.seconds)
-        self.health = health.HealthServicer()
-        for name in (health.OVERALL_HEALTH, SERVICE.full_name):
-            self.health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        self.ends = False
 
     def close(self) -> None:
         """Wait for nobody any more."""
@@ -120,26 +124,37 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
         """How a call is answered; there is no such call, if nothing is given."""
         path = handler_call_details.method
         if path == _HEALTH:
-            return grpc.stream_unary_rpc_method_handler(self._check)
+            return self._handler(self._health)
         found = METHODS.get(path)
         if found is None:
             return None
-        return grpc.stream_unary_rpc_method_handler(partial(self._answered, found, time.monotonic()))
+        return self._handler(partial(self._answer, found, time.monotonic()))
 
-    def _check(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        try:
-            self._front.gate.refuse_strangers(_authority(context), _single(context.invocation_metadata()).get("origin"))
-        except RecollectError as error:
-            return refuse(context, problem_of(error))
+    def _handler(self, answer: Callable[[Iterator[bytes], grpc.ServicerContext], bytes]) -> grpc.RpcMethodHandler:
+        return grpc.stream_unary_rpc_method_handler(partial(self._answered, answer))
+
+    def _health(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        """Whether calls are answered as they should be."""
+        self._front.gate.refuse_strangers(_authority(context), _single(context.invocation_metadata()).get("origin"))
         with self._patience.waiting(context.cancel, seconds=_STRANGERS_SECONDS):
             body = next(messages, b"")
-        asked = health_pb2.HealthCheckRequest.FromString(body)
-        found: bytes = self.health.Check(asked, context).SerializeToString()
-        return found
+        asked = parsed(health_pb2.HealthCheckRequest, body)
+        if asked.service not in _LOOKED_AFTER:
+            raise NotFound(f"there is no service {show(asked.service)} here; {SERVICE.full_name!r} is")
+        found = health_pb2.HealthCheckResponse
+        serving = found.SERVING if not self.ends and self._is_ready() else found.NOT_SERVING
+        told: bytes = found(status=serving).SerializeToString()
+        return told
 
-    def _answered(self, method: Method, came: float, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    def _answered(
+        self,
+        answer: Callable[[Iterator[bytes], grpc.ServicerContext], bytes],
+        messages: Iterator[bytes],
+        context: grpc.ServicerContext,
+    ) -> bytes:
+        """What is answered; whatever else comes of it ends the call."""
         try:
-            return self._answer(method, came, messages, context)
+            return answer(messages, context)
         except RecollectError as error:
             problem = problem_of(error)
         except (grpc.RpcError, CancelledError):  # nobody waits any more

@@ -35,6 +35,8 @@ class Cached:
         self._size = size
         self._lock = Lock()
         self._known: OrderedDict[bytes, Row] = OrderedDict()
+        self.failing = False
+        """Whether the embedder failed when it was last asked."""
 
     def __repr__(self) -> str:
         return f"Cached({self._embedder!r}, size={self._size})"
@@ -54,12 +56,22 @@ class Cached:
         found, known = self._recall(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            given = self._embedder.embed(list(missing.values()), purpose)
-            rows = numbers(given, (len(missing), self.dimensions), self.name)
-            new = dict(zip(missing, rows, strict=True))
+            new = dict(zip(missing, self._asked(list(missing.values()), purpose), strict=True))
             self._remember(new, known)
             found |= new
         return np.array([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
+
+    def _asked(self, texts: list[str], purpose: Purpose) -> Row:
+        """What the embedder gives, with a note of whether it does; that a text cannot be is no failure of it."""
+        try:
+            rows = numbers(self._embedder.embed(texts, purpose), (len(texts), self.dimensions), self.name)
+        except InvalidInput:
+            raise
+        except BaseException:
+            self.failing = True
+            raise
+        self.failing = False
+        return rows
 
     def forget(self) -> None:
         """Remember nothing, not even what is being embedded at this moment."""

@@ -7,16 +7,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """Whether the store can be reached, which model embeds, and all that does not work as it should, by name."""
+    """Whether the store can be reached, whether anybody can be let in, which model embeds, and what is degraded."""
 
     store: bool
+    lets_in: bool = True
     embedder: str | None
     degraded: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
         """Whether requests can be answered."""
-        return self.store
+        return self.store and self.lets_in
 
     def fields(self) -> dict[str, Any]:
         """The JSON of it."""

@@ -1,6 +1,6 @@
 """The faces beside HTTP: MCP on the same port, gRPC on one of its own; each is loaded when it is wanted."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -32,11 +32,11 @@ def mcp(front: Front, tools: str) -> Starlette:
     return http_app(front, toolsets(tools))
 
 
-def grpc(front: Front, address: str) -> Listening:
-    """gRPC, listening at an address."""
+def grpc(front: Front, address: str, is_ready: Callable[[], bool]) -> Listening:
+    """gRPC, listening at an address; its health is what HTTP tells, too."""
     from recollect.grpc.server import start
 
-    return start(front, address)
+    return start(front, address, is_ready)
 
 
 @asynccontextmanager

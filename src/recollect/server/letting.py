@@ -7,12 +7,34 @@ from pathlib import Path
 
 from recollect import config
 from recollect.config import ServerSettings
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, RecollectError
 from recollect.service.gate import Gate
 from recollect.service.keys import Authenticate, KeyFile, authenticator, the_token
 
 KEYS, TOKEN = "keys.json", "token"
 """How the files are called that are beside the user's configuration."""
+
+
+BY_TOKEN = "authorisation by token file"  # noqa: S105  # which is no token
+KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS = "keys unreadable", "keys expired", "no keys"
+
+MODES = (BY_TOKEN, KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)
+"""Every way of letting in that is less than it should be; by all but the first, nobody is let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Who can come in now: whether anybody can, and which mode that is if it is less than it should be."""
+
+    degraded: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anybody who would be let in."""
+        return self.degraded in (None, BY_TOKEN)
+
+
+OPEN = Entrance()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +46,16 @@ class Letting:
     told: str
     by_token: bool
 
-    def is_by_token(self) -> bool:
-        """Whether it is by the token now; refused if the keys cannot be read."""
-        keys = self.file.keys()
-        return self.by_token and not keys
+    def entrance(self) -> Entrance:
+        """Who can come in, by the file as it is now."""
+        try:
+            keys = self.file.keys()
+        except RecollectError:
+            return Entrance(KEYS_UNREADABLE)
+        if not keys:
+            return Entrance(BY_TOKEN if self.by_token else NO_KEYS)
+        at = _now()
+        return OPEN if any(one.holds(at) for one in keys.values()) else Entrance(KEYS_EXPIRED)
 
 
 def keys_path(settings: ServerSettings) -> Path:

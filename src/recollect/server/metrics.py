@@ -1,6 +1,6 @@
 """Metrics: what was asked and what came of it, counted for Prometheus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 
@@ -14,10 +14,15 @@ UNKNOWN = "unknown"
 """What is counted for an operation that there is not, so that nobody makes up names without end."""
 
 
+Degraded = Callable[[], Collection[str]]
+"""All that does not work as it should, by name."""
+
+
 class Metrics:
     """Counts requests and jobs of one server."""
 
-    def __init__(self, under_way: Callable[[], int]) -> None:
+    def __init__(self, under_way: Callable[[], int], modes: Collection[str], degraded: Degraded) -> None:
+        """Of so many requests under way; of all modes that are less than they should be, and which of them are so."""
         self._all = CollectorRegistry()
         self._requests = Counter(
             "recollect_requests",
@@ -32,6 +37,10 @@ class Metrics:
         self._failures = Counter("recollect_scheduler_failures", "What failed in jobs.", registry=self._all)
         Gauge("recollect_requests_under_way", "Requests being answered or waiting.", registry=self._all).set_function(
             under_way
+        )
+        self._modes, self._degraded = modes, degraded
+        self._mode = Gauge(
+            "recollect_degraded", "Whether a mode is less than it should be.", ["mode"], registry=self._all
         )
         Info("recollect", "Which version this is.", registry=self._all).info({"version": __version__})
 
@@ -53,4 +62,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""
+        found = self._degraded()
+        for one in self._modes:
+            self._mode.labels(one).set(one in found)
         return generate_latest(self._all)

@@ -29,9 +29,10 @@ from recollect.rest.app import app as http_app
 from recollect.server import faces, logs
 from recollect.server.allocation import keep_what_is_freed
 from recollect.server.letting import Letting, gate, letting
+from recollect.server.limiting import limits
 from recollect.server.metrics import Metrics
-from recollect.server.watching import Watch
-from recollect.service.front import Asked, Front, Limits
+from recollect.server.watching import MODES, Watch
+from recollect.service.front import Asked, Front
 from recollect.service.service import Service
 
 _LOG = logging.getLogger(__name__)
@@ -125,20 +126,18 @@ class Serving:
         self._wanted, self._let_in, self._listening = wanted, let_in, listening
         self._port: int = listening.getsockname()[1]
         server = wanted.settings.server
-        self._metrics = Metrics(lambda: self._front.under_way)
         self._front = Front(
             Service(engine),
             let_in.authenticate,
             gate(server, self._port),
-            limits=Limits(
-                body_bytes=server.body_bytes, seconds=server.seconds, threads=server.threads, waiting=server.waiting
-            ),
+            limits=limits(server),
             heard=self._asked,
         )
         has_model = wanted.settings.embedder is not None or wiring.is_to_be_had(engine.embedder)
         self._drain = Drain(server.drain_seconds)
         self.left: list[str] = []
-        self._watch = Watch(engine, engine.embedder if has_model else None, let_in.is_by_token)
+        self._watch = Watch(engine, engine.embedder if has_model else None, let_in.entrance)
+        self._metrics = Metrics(lambda: self._front.under_way, MODES, self._watch.degraded)
 
     @contextmanager
     def scheduled(self) -> Iterator[None]:
@@ -167,6 +166,7 @@ class Serving:
                 for line in self._told(mounted is not None, beside):
                     tell(line)
                 _LOG.info("listening", extra={"port": self._port, "degraded": list(self._watch.degraded())})
+                self._watch.notice()
                 try:
                     yield
                 finally:
@@ -182,7 +182,7 @@ class Serving:
         if not self._wanted.grpc:
             return None
         server = self._wanted.settings.server
-        beside = faces.grpc(self._front, address(server.host, server.grpc_port))
+        beside = faces.grpc(self._front, address(server.host, server.grpc_port), self._is_ready)
         self._front.gate = gate(server, self._port, beside.port)  # which nobody knew before, if any would do
         return beside
 
@@ -197,9 +197,13 @@ class Serving:
         yield "jobs are run when they fall due" if self._wanted.scheduled else "jobs are not run here"
         yield from (f"degraded: {one}" for one in self._watch.degraded())
 
+    def _is_ready(self) -> bool:
+        return self._watch.health_now().ready
+
     def _asked(self, one: Asked) -> None:
         self._metrics.asked(one)
         logs.asked(one)
+        self._watch.notice()
 
     def _worked(self, one: Occurrence | Failure) -> None:
         self._metrics.worked(one)

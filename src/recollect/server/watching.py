@@ -1,19 +1,28 @@
 """Watch: how a server is, by what it sees of its store, its model, its jobs and its keys."""
 
 import asyncio
+import logging
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.rest.health import Health
+from recollect.server.letting import MODES as OF_LETTING
+from recollect.server.letting import Entrance
+
+_LOG = logging.getLogger(__name__)
 
 NO_EMBEDDER = "embedder absent"
+EMBEDDER_FAILS = "embedder failing"
 NO_SCHEDULER = "scheduler failing"
-BY_TOKEN = "authorisation by token file"  # noqa: S105  # which is no token
-NO_KEYS = "keys unreadable"
+
+MODES = (NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
+"""Every mode that is less than it should be."""
 
 LONGEST_LOOK = 5.0
 """After how many seconds without an answer a store counts as unreachable."""
@@ -25,12 +34,14 @@ NOWHERE, NOTHING = "recollect-health", "none"
 class Watch:
     """Looks at a server when somebody wants to know; whoever asks meanwhile is told the same."""
 
-    def __init__(self, engine: Engine, embedder: str | None, by_token: Callable[[], bool]) -> None:
-        """A watch over an engine; `embedder` is the model if it is to be had."""
-        self._engine, self._embedder, self._by_token = engine, embedder, by_token
+    def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], Entrance]) -> None:
+        """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
+        self._engine, self._embedder, self._entrance = engine, embedder, entrance
         self._jobs_fail = False
+        self._logged: tuple[str, ...] = ()
+        self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
-        self._look: asyncio.Future[bool] | None = None
+        self._look: tuple[Future[bool], float] | None = None
 
     def worked(self, one: Occurrence | Failure) -> None:
         """Note what a scheduler tells."""
@@ -40,31 +51,58 @@ class Watch:
             case Occurrence(state=State.DONE):
                 self._jobs_fail = False
             case _:
-                pass
+                return
+        self.notice()
 
     def degraded(self) -> tuple[str, ...]:
         """All that does not work as it should, by name."""
-        try:
-            by_token, keys = self._by_token(), True
-        except RecollectError:
-            by_token, keys = False, False
         found = {
             NO_EMBEDDER: self._embedder is None,
+            EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
             NO_SCHEDULER: self._jobs_fail,
-            BY_TOKEN: by_token,
-            NO_KEYS: not keys,
         }
-        return tuple(name for name, is_so in found.items() if is_so)
+        here = self._entrance().degraded
+        return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
+
+    def notice(self) -> None:
+        """Log what works less well than when it was last looked at, and what works again."""
+        with self._lock:
+            before, self._logged = self._logged, self.degraded()
+            worse, better = _without(self._logged, before), _without(before, self._logged)
+        if worse:
+            _LOG.warning("degraded", extra={"modes": worse})
+        if better:
+            _LOG.warning("recovered", extra={"modes": better})
 
     async def health(self) -> Health:
         """How it is now."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.get_running_loop().run_in_executor(self._thread, self._reaches)
+        look, until = self._begun()
         try:
-            there = await asyncio.wait_for(asyncio.shield(self._look), LONGEST_LOOK)
+            rest = until - time.monotonic()
+            there = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(look)), max(0.0, rest))
         except TimeoutError:
             there = False
-        return Health(store=there, embedder=self._embedder, degraded=self.degraded())
+        return self._health(there)
+
+    def health_now(self) -> Health:
+        """The same, for whoever waits in a thread."""
+        look, until = self._begun()
+        try:
+            there = look.result(max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            there = False
+        return self._health(there)
+
+    def _health(self, there: bool) -> Health:
+        self.notice()
+        return Health(store=there, lets_in=self._entrance().is_open, embedder=self._embedder, degraded=self.degraded())
+
+    def _begun(self) -> "tuple[Future[bool], float]":
+        """The look that is under way, or else a new one, and until when it is waited for."""
+        with self._lock:
+            if self._look is None or self._look[0].done():
+                self._look = (self._thread.submit(self._reaches), time.monotonic() + LONGEST_LOOK)
+            return self._look
 
     def _reaches(self) -> bool:
         try:
@@ -78,3 +116,7 @@ class Watch:
     def close(self) -> None:
         """Look no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _without(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    return [one for one in some if one not in others]

@@ -80,8 +80,9 @@ class Place:
     embedder: HeldUp
     service: Listening
     front: Front
-    running: Running
-    heard: list[Asked] = field(default_factory=list)
+    heard: list[Asked]
+    ready: bool = True
+    running: Running = field(init=False)
 
     @contextmanager
     def channel(self, **options: Any) -> Iterator[grpc.Channel]:
@@ -107,9 +108,10 @@ def a_place(**limits: Any) -> Iterator[Place]:
         service = Listening(engine)
         gate = Gate(frozenset({"127.0.0.1", "localhost"}), frozenset({"https://console.example"}))
         front = Front(service, authenticate, gate, limits=Limits(**limits), heard=heard.append)
-        running = start(front, "127.0.0.1:0")
+        place = Place(engine, embedder, service, front, heard)
+        place.running = running = start(front, "127.0.0.1:0", lambda: place.ready)
         try:
-            yield Place(engine, embedder, service, front, running, heard)
+            yield place
         finally:
             embedder.go_on.set()
             running.stop(0.0)

@@ -155,6 +155,12 @@ def test_whoever_looks_after_a_server_is_told_that_it_is_well() -> None:
         check = channel.unary_unary("/grpc.health.v1.Health/Check")
         assert check(b"", timeout=60) == b"\x08\x01"  # status: SERVING
         assert check(b"\x0a\x16recollect.v1.Recollect", timeout=60) == b"\x08\x01"
+        place.ready = False
+        assert check(b"", timeout=60) == b"\x08\x02"  # status: NOT_SERVING
+        for nobody, status in ((b"\x0a\x01x", grpc.StatusCode.NOT_FOUND), (b"\xff", grpc.StatusCode.INVALID_ARGUMENT)):
+            with pytest.raises(grpc.RpcError) as refused:
+                check(nobody, timeout=60)
+            assert refused.value.code() is status
         with pytest.raises(grpc.RpcError) as refused:
             channel.unary_unary("/grpc.health.v1.Health/Watch")(b"", timeout=60)
         assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED  # nobody without a key keeps a call open

@@ -57,6 +57,23 @@ def test_it_gives_what_its_embedder_gives_whatever_it_was_asked_before(calls: li
         np.testing.assert_array_equal(embed(cached, *texts), embed(plain, *texts))
 
 
+def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked() -> None:
+    failures = [ProviderError("it is down"), ZeroDivisionError("its own fault"), InvalidInput("such a text")]
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop(0)
+
+    cached = Cached(Recording(fail))
+    seen = [cached.failing]
+    for _ in range(3):
+        with pytest.raises((ProviderError, ZeroDivisionError, InvalidInput)):
+            embed(cached, "tea")
+        seen.append(cached.failing)
+    embed(cached, "tea")
+    assert [*seen, cached.failing] == [False, True, True, True, False]
+
+
 def test_it_is_called_like_its_embedder() -> None:
     cached = Cached(Hashing(8))
     assert (cached.name, cached.dimensions) == ("hashing-8", 8)

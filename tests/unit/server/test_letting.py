@@ -1,12 +1,26 @@
 """Who is let in and by which names, as the settings have it."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recollect.config import ServerSettings
 from recollect.errors import AccessDenied, FieldError, InvalidInput
-from recollect.server.letting import gate, is_loopback, letting
+from recollect.server.letting import (
+    BY_TOKEN,
+    KEYS_EXPIRED,
+    KEYS_UNREADABLE,
+    NO_KEYS,
+    OPEN,
+    Entrance,
+    gate,
+    is_loopback,
+    letting,
+)
+from recollect.service.access import WHOLE, Grant, Right
+from recollect.service.keys import Key, KeyFile, issue
 
 
 def a_place(folder: Path, host: str = "127.0.0.1") -> ServerSettings:
@@ -29,8 +43,29 @@ def test_where_others_can_call_a_key_is_needed(tmp_path: Path) -> None:
         letting(a_place(tmp_path, "10.0.0.5"))
     assert list(tmp_path.iterdir()) == []
     found = letting(a_place(tmp_path))
-    assert found.is_by_token()
+    assert found.entrance() == Entrance(BY_TOKEN)
     assert found.authenticate((tmp_path / "token").read_text(encoding="utf-8").strip()).name == "owner"
+
+
+def a_key(at: datetime, **more: Any) -> Key:
+    return issue("ana", [Grant(frozenset({Right.READ}), WHOLE)], at=at, **more)[0]
+
+
+def test_nobody_can_come_in_by_keys_that_are_gone_broken_or_over(tmp_path: Path) -> None:
+    file, now = KeyFile(tmp_path / "keys.json"), datetime.now(UTC)
+    over = a_key(now - timedelta(days=2), expires_at=now - timedelta(days=1))
+    file.add(over)
+    found = letting(a_place(tmp_path))
+    assert (found.entrance(), found.entrance().is_open) == (Entrance(KEYS_EXPIRED), False)
+    good = a_key(now)
+    file.add(good)
+    assert (found.entrance(), found.entrance().is_open) == (OPEN, True)
+    file.path.chmod(0o644)
+    kept = file.path.read_text(encoding="utf-8")
+    file.path.write_text(f"{kept} ", encoding="utf-8")
+    assert (found.entrance(), found.entrance().is_open) == (Entrance(KEYS_UNREADABLE), False)
+    file.path.unlink()
+    assert (found.entrance(), found.entrance().is_open) == (Entrance(NO_KEYS), False)  # it began with keys
 
 
 def test_it_is_called_by_where_it_listens_and_by_what_the_settings_name() -> None:

@@ -4,19 +4,19 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
 from threading import Event
 
 import pytest
 
 import recollect
-from recollect.errors import InvalidInput, StoreError
+from recollect.errors import StoreError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.server import watching
+from recollect.server.letting import BY_TOKEN, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, OPEN, Entrance
 from recollect.server.metrics import Metrics
-from recollect.server.watching import BY_TOKEN, NO_EMBEDDER, NO_KEYS, NO_SCHEDULER, Watch
+from recollect.server.watching import MODES, NO_EMBEDDER, NO_SCHEDULER, Watch
 from recollect.service.front import Asked
 from recollect.service.lines import Lines
 
@@ -33,41 +33,55 @@ def asked(operation: str = "recall", outcome: str = "ok") -> Asked:
     return Asked(face="http", operation=operation, caller="ana", outcome=outcome, seconds=0.25)
 
 
-def unreadable() -> bool:
-    raise InvalidInput("the keys cannot be read")
+def well() -> Entrance:
+    return OPEN
 
 
 @pytest.mark.parametrize(
-    ("embedder", "by_token", "told", "expected"),
+    ("embedder", "here", "told", "ready", "expected"),
     [
-        ("hashing-256", lambda: False, (), ()),
-        (None, lambda: False, (), (NO_EMBEDDER,)),
-        ("hashing-256", lambda: True, (FAILED,), (NO_SCHEDULER, BY_TOKEN)),
-        ("hashing-256", lambda: False, (FAILED, an_occurrence(State.RUNNING, None)), (NO_SCHEDULER,)),
-        ("hashing-256", lambda: False, (FAILED, an_occurrence(State.DONE)), ()),
-        ("hashing-256", unreadable, (), (NO_KEYS,)),
+        ("hashing-256", OPEN, (), True, ()),
+        (None, OPEN, (), True, (NO_EMBEDDER,)),
+        ("hashing-256", Entrance(BY_TOKEN), (FAILED,), True, (NO_SCHEDULER, BY_TOKEN)),
+        ("hashing-256", OPEN, (FAILED, an_occurrence(State.RUNNING, None)), True, (NO_SCHEDULER,)),
+        ("hashing-256", OPEN, (FAILED, an_occurrence(State.DONE)), True, ()),
+        *(("hashing-256", Entrance(one), (), False, (one,)) for one in (KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)),
     ],
 )
 def test_every_mode_that_is_less_than_it_should_be_is_named(
     embedder: str | None,
-    by_token: Callable[[], bool],
+    here: Entrance,
     told: tuple[Failure | Occurrence, ...],
+    ready: bool,
     expected: tuple[str, ...],
 ) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = Watch(engine, embedder, by_token)
+        watch = Watch(engine, embedder, lambda: here)
         for one in told:
             watch.worked(one)
         found = asyncio.run(watch.health())
+        assert watch.health_now() == found
         watch.close()
-    assert (found.ready, found.embedder, found.degraded) == (True, embedder, expected)
+    assert (found.ready, found.embedder, found.degraded) == (ready, embedder, expected)
+    assert set(expected) <= set(MODES)
+
+
+def test_what_works_less_well_is_logged_once_and_that_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
+        watch = Watch(engine, None, well)
+        for one in (FAILED, FAILED, an_occurrence(State.DONE), an_occurrence(State.DONE)):
+            watch.worked(one)
+        watch.close()
+    logged = [(one.getMessage(), vars(one)["modes"]) for one in caplog.records]
+    assert logged == [("degraded", [NO_EMBEDDER, NO_SCHEDULER]), ("recovered", [NO_SCHEDULER])]
 
 
 def test_a_store_that_fails_is_not_ready() -> None:
     engine = recollect.open(":memory:", embedder="hashing")
-    watch = Watch(engine, "hashing-256", lambda: False)
+    watch = Watch(engine, "hashing-256", well)
     engine.close()
     assert not asyncio.run(watch.health()).ready
+    assert not watch.health_now().ready
     watch.close()
 
 
@@ -82,20 +96,22 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
 
     monkeypatch.setattr(watching, "LONGEST_LOOK", 0.02)
     with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = Watch(Stuck(engine._world), "hashing-256", lambda: False)
+        watch = Watch(Stuck(engine._world), "hashing-256", well)
 
         async def story() -> list[bool]:
             found = await asyncio.gather(*(watch.health() for _ in range(5)))
+            now = await asyncio.to_thread(watch.health_now)
             go.set()
-            return [one.ready for one in found]
+            return [one.ready for one in (*found, now)]
 
-        assert asyncio.run(story()) == [False] * 5
+        assert asyncio.run(story()) == [False] * 6
         watch.close()
     assert len(asks) == 1
 
 
 def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
-    counted = Metrics(lambda: 3)
+    degraded = [NO_SCHEDULER]
+    counted = Metrics(lambda: 3, MODES, lambda: degraded)
     counted.asked(asked())
     counted.asked(asked("made/up-name", "not_found"))
     counted.worked(FAILED)
@@ -110,6 +126,10 @@ def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
     assert 'state="running"' not in told
     assert "recollect_scheduler_failures_total 1.0" in told
     assert "recollect_requests_under_way 3.0" in told
+    for mode in MODES:
+        assert f'recollect_degraded{{mode="{mode}"}} {float(mode in degraded)}' in told
+    degraded.clear()
+    assert f'recollect_degraded{{mode="{NO_SCHEDULER}"}} 0.0' in counted.text().decode()
 
 
 def logged(level: int, event: str, error: BaseException | None = None, **fields: object) -> dict[str, object]:

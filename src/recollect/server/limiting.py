@@ -1,0 +1,11 @@
+"""Limiting: how much is taken at once, and how long anybody waits, as the settings have it."""
+
+from recollect.config import ServerSettings
+from recollect.service.front import Limits
+
+
+def limits(settings: ServerSettings) -> Limits:
+    """The limits of a server, be it `recollect serve` or `recollect mcp`."""
+    return Limits(
+        body_bytes=settings.body_bytes, seconds=settings.seconds, threads=settings.threads, waiting=settings.waiting
+    )
