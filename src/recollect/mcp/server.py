@@ -20,13 +20,21 @@ from recollect.mcp.face import NAME, Context, Face
 from recollect.service.access import Caller
 from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
+from recollect.service.headers import refuse_doubled, refuse_strangers
 from recollect.service.keys import bearer
 from recollect.service.problems import Code, Problem, problem_of
 
 CALLER: Final = "recollect.caller"
 """Under which name a request carries who asks."""
 
+ONCE: Final = (
+    *("authorization", "content-type", "content-length", "idempotency-key"),
+    *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
+)
+"""What a request says once or not at all, beside who is called and from where."""
+
 STATUSES: Mapping[Code, int] = {
+    Code.INVALID: 400,
     Code.TOO_LARGE: 413,
     Code.UNAUTHENTICATED: 401,
     Code.FORBIDDEN: 403,
@@ -92,7 +100,8 @@ class Door:
 
     def _let_in(self, headers: Headers) -> Caller:
         """Who asks; refused is who calls from where nobody should, who shows no key, and who sends too much."""
-        self._front.gate.refuse_strangers(headers.get("host"), headers.get("origin"))
+        refuse_strangers(self._front.gate, headers.getlist)
+        refuse_doubled(headers.getlist, ONCE)
         caller = self._front.authenticate(bearer(headers.get("authorization")))
         size, most = headers.get("content-length", ""), self._front.limits.body_bytes
         if size.isdecimal() and (len(size) > len(str(most)) or int(size) > most):

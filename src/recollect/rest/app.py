@@ -16,11 +16,12 @@ from starlette.types import ASGIApp
 
 from recollect.errors import NotFound, RecollectError, show
 from recollect.rest import openapi, problems
-from recollect.rest.asked import JSON, read_asked, single
+from recollect.rest.asked import JSON, read_asked
 from recollect.rest.door import FACE, Door
 from recollect.rest.health import LookAfter
 from recollect.service.access import WHOLE, Caller, Right
 from recollect.service.front import NOBODY, Front
+from recollect.service.headers import single
 from recollect.service.keys import bearer
 from recollect.service.operation import Operation
 from recollect.service.operations import OPERATIONS
@@ -71,7 +72,7 @@ def _route(front: Front, operation: Operation[Any]) -> Route:
 async def _answer(front: Front, operation: Operation[Any], request: Request) -> Response:
     who = NOBODY
     try:
-        caller = front.authenticate(bearer(single(request, "authorization")))
+        caller = front.authenticate(bearer(single(request.headers.getlist, "authorization")))
         who = caller.name
         given = await read_asked(request, operation, front.limits)
     except RecollectError as error:
@@ -94,7 +95,7 @@ async def _described(document: bytes, _: Request) -> Response:
 
 
 async def _metrics(front: Front, metrics: Callable[[], bytes], request: Request) -> Response:
-    caller: Caller = front.authenticate(bearer(single(request, "authorization")))
+    caller: Caller = front.authenticate(bearer(single(request.headers.getlist, "authorization")))
     caller.refuse_unless(Right.READ, WHOLE)
     return Response(metrics(), media_type=METRICS_TYPE)
 

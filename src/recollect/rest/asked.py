@@ -7,9 +7,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from recollect.errors import InvalidInput, TooLarge
+from recollect.errors import TooLarge
 from recollect.rest.problems import HttpProblem
 from recollect.service.front import Limits
+from recollect.service.headers import single
 from recollect.service.operation import Operation
 from recollect.service.reading import read_json
 
@@ -22,14 +23,6 @@ LONGEST_LENGTH = 20
 """How many digits a length has at most; whatever has more is no length."""
 
 
-def single(request: Request, name: str) -> str | None:
-    """What a header says; refused if it is there twice, for others may take the other one."""
-    said = request.headers.getlist(name)
-    if len(said) > 1:
-        raise InvalidInput(f"the header {name} is there {len(said)} times; send it once")
-    return said[0] if said else None
-
-
 async def read_asked(request: Request, operation: Operation[Any], limits: Limits) -> Mapping[str, Any]:
     """What is given to the operation; refused as soon as it is too large, or takes too long to come."""
     _refuse_other_types(request)
@@ -39,11 +32,11 @@ async def read_asked(request: Request, operation: Operation[Any], limits: Limits
     except TimeoutError as error:
         told = f"the body did not come within {limits.seconds:g} seconds; send it without waiting"
         raise HttpProblem(HTTPStatus.REQUEST_TIMEOUT, told) from error
-    return operation.with_key(read_json(body), single(request, RETRY_KEY), RETRY_KEY)
+    return operation.with_key(read_json(body), single(request.headers.getlist, RETRY_KEY), RETRY_KEY)
 
 
 def _refuse_other_types(request: Request) -> None:
-    said = request.headers.get("content-type", "")
+    said = single(request.headers.getlist, "content-type") or ""
     kind, _, rest = said.partition(";")
     charset = rest.strip().lower().replace('"', "")
     if kind.strip().lower() != JSON or charset not in ("", "charset=utf-8"):

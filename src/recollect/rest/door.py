@@ -10,6 +10,7 @@ from recollect.errors import RecollectError, ServerBusy
 from recollect.rest import problems
 from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
+from recollect.service.headers import refuse_strangers
 
 FACE = "http"
 
@@ -57,10 +58,8 @@ class Door:
                 await problems.response(told)(scope, receive, sending)
 
     def _refuse_strangers(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         try:
-            self._front.gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) or None)
+            refuse_strangers(self._front.gate, Headers(scope=scope).getlist)
         except RecollectError as error:
             self._front.refused(FACE, NOBODY, NOBODY, error)
             raise

@@ -1,6 +1,7 @@
 """The face over HTTP among strangers: keys, names, garbage, and connections that are cut."""
 
 import asyncio
+import http.client
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +88,39 @@ def test_who_calls_by_another_name_or_from_a_page_of_another_is_refused_with_any
     refused = httpx2.post(url, headers={**headers(office.key(), name="stats"), **forged}, content=body("stats", {}))
     assert refused.status_code == 403
     assert {(one.caller, one.outcome) for one in office.asked} == {("-", "forbidden")}
+
+
+def raw(place: str, sent: Sequence[tuple[str, str]]) -> tuple[int, Any]:
+    """What is answered to headers that are sent as they are."""
+    content = body("stats", {})
+    connection = http.client.HTTPConnection(place, timeout=60)
+    connection.putrequest("POST", "/mcp", skip_host=True, skip_accept_encoding=True)
+    for name, value in (*sent, ("Content-Length", str(len(content)))):
+        connection.putheader(name, value)
+    connection.endheaders(content)
+    answer = connection.getresponse()
+    found = answer.status, json.loads(answer.read())
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        *((one, 400) for one in ("Authorization", "Content-Type", "Idempotency-Key", "MCP-Protocol-Version")),
+        *((one, 400) for one in ("Mcp-Method", "Mcp-Name")),
+        *((one, 403) for one in ("Host", "Origin")),
+    ],
+)
+def test_a_header_that_is_there_twice_is_refused_for_others_may_take_the_other(
+    name: str, status: int, office: Office, url: str
+) -> None:
+    place = urlsplit(url).netloc
+    sent = {**headers(office.key(), name="stats"), "Host": place, "Origin": f"http://{place}", "Idempotency-Key": "one"}
+    assert raw(place, [*sent.items()])[0] == 200
+    answered, told = raw(place, [*sent.items(), (name, sent[name])])
+    code = {400: "invalid", 403: "forbidden"}[status]
+    assert (answered, told["error"]["data"]["code"], office.asked[-1].outcome) == (status, code, code)
 
 
 def test_only_posting_is_of_use(office: Office, url: str) -> None:

@@ -1,0 +1,29 @@
+"""Headers: what a request over HTTP says beside its body, once each; others may take the other one of two."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from recollect.errors import InvalidInput
+from recollect.service.gate import Gate
+
+Said = Callable[[str], Sequence[str]]
+"""Every value that a header of that name has."""
+
+
+def single(said: Said, name: str) -> str | None:
+    """What a header says; refused if it is there twice."""
+    values = said(name)
+    if len(values) > 1:
+        raise InvalidInput(f"the header {name} is there {len(values)} times; send it once")
+    return values[0] if values else None
+
+
+def refuse_doubled(said: Said, names: Iterable[str]) -> None:
+    """Refuse a request that has any of these headers twice."""
+    for name in names:
+        single(said, name)
+
+
+def refuse_strangers(gate: Gate, said: Said) -> None:
+    """Refuse who calls by a name that is not ours, or by several, and a page of another origin."""
+    hosts = said("host")
+    gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(said("origin")) or None)
