@@ -12,7 +12,7 @@ import click
 from recollect.cli.hook import answer
 from recollect.cli.hook import hook as hook_command
 from recollect.cli.mcp import mcp as mcp_command
-from recollect.cli.mcp import opened, ready, speak
+from recollect.cli.mcp import most_bytes, opened, ready, speak
 from recollect.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
@@ -55,12 +55,17 @@ def _mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | No
         who = ready(**params)
     except (click.ClickException, RecollectError):
         return None
-    return partial(speak, partial(_made, before), *who)
+    return partial(speak, partial(_made, before), partial(_most_bytes, before), *who)
 
 
 def _made(before: Sequence[str]) -> "Made":
     with _place(before) as place:
         return opened(place.made())
+
+
+def _most_bytes(before: Sequence[str]) -> int:
+    with _place(before):
+        return most_bytes()
 
 
 def _hook(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None]:

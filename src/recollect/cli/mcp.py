@@ -49,7 +49,7 @@ def mcp(place: "Place", scope: str | None, read_only: bool, tools: str) -> None:
     recollect --db agent.db mcp --scope acme/ana
     """
     made = partial(contextvars.copy_context().run, lambda: opened(place.made()))
-    speak(made, *ready(scope, read_only, tools))
+    speak(made, partial(contextvars.copy_context().run, most_bytes), *ready(scope, read_only, tools))
 
 
 def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
@@ -61,7 +61,7 @@ def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Tool
     return agent(scope, read_only=read_only), toolsets(tools)
 
 
-def speak(make: "Callable[[], Made]", caller: Caller, wanted: "Toolsets") -> None:
+def speak(make: "Callable[[], Made]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets") -> None:
     """Speak with the agent; the store is made open when it is needed."""
     try:
         from recollect.mcp.stdio import serve
@@ -70,7 +70,7 @@ def speak(make: "Callable[[], Made]", caller: Caller, wanted: "Toolsets") -> Non
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    serve(make, caller, wanted)
+    serve(make, most_bytes, caller, wanted)
 
 
 def agent(scope: str | None, *, read_only: bool) -> Caller:
@@ -82,14 +82,27 @@ def agent(scope: str | None, *, read_only: bool) -> Caller:
 
 def opened(engine: "AbstractContextManager[Engine]") -> "Made":
     """What answers for an engine, and what closes both."""
+    from recollect.server.limiting import configured
+    from recollect.server.watching import watching
     from recollect.service.front import Front
     from recollect.service.gate import Gate
     from recollect.service.service import Service
 
-    open = ExitStack()
-    front = Front(Service(open.enter_context(engine)), nobody, Gate(frozenset()))
+    limits, open = configured(), ExitStack()
+    found = open.enter_context(engine)
+    watch = watching(found)
+    open.callback(watch.close)
+    front = Front(Service(found), nobody, Gate(frozenset()), limits=limits, heard=lambda _: watch.notice())
     open.callback(front.close)
+    watch.notice()
     return front, open.close
+
+
+def most_bytes() -> int:
+    """How long a request may be, by the settings."""
+    from recollect.server.limiting import configured
+
+    return configured().body_bytes
 
 
 def nobody(_: str | None) -> Caller:

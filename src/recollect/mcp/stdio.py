@@ -1,13 +1,15 @@
 """serve(): the face over standard input and output, for the one client that started the process."""
 
 import asyncio
+import json
 import os
 import queue
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Final
 
 import anyio
@@ -25,45 +27,72 @@ from mcp_types import (
 )
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 
+from recollect.errors import RecollectError
 from recollect.mcp.catalogue import Toolsets
 from recollect.mcp.face import Face
 from recollect.mcp.opening import Make, Opening
 from recollect.service.access import Caller
 
 LONGEST: Final = 8_388_608
-"""How many bytes a line may have."""
+"""How many bytes a line may have if nobody can say."""
 
 CHUNK: Final = 65_536
+"""How many bytes are read at once; so many a line may have in any case, and no settings are read to know it."""
+
 PATIENCE: Final = 30.0
 """For how many seconds a client that has said its last word still gets its answers."""
+
+LARGEST_ID: Final = 2**53
+"""Up to which number every reader of JSON tells a whole one from the next."""
 
 Said = MemoryObjectSendStream[SessionMessage | Exception]
 Heard = MemoryObjectReceiveStream[SessionMessage]
 
 
-class TooLong(Exception):
-    """A line that is longer than any request."""
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A line that is longer than a request may be; nothing else is kept of it."""
 
 
-def serve(make: Make, caller: Caller, wanted: Toolsets) -> None:
+def serve(make: Make, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
     """Answer what comes in on standard input, until it ends or the process is told to.
 
+    `most_bytes` says how long a line may be, and is asked when there is a long one: to know it takes time.
     Nothing else is written to standard output meanwhile: what anybody prints goes to standard error.
     """
     opening = Opening(make)
     lines, out = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     try:
-        asyncio.run(_Wire(lines, out).speak(opening, caller, wanted))
+        asyncio.run(_Wire(lines, out, Length(most_bytes)).speak(opening, caller, wanted))
     finally:
         opening.close()
+
+
+class Length:
+    """How long a line may be, which is looked up for the first long one."""
+
+    def __init__(self, most_bytes: Callable[[], int]) -> None:
+        self._most_bytes = most_bytes
+
+    @cached_property
+    def most(self) -> int:
+        """So many bytes, by the settings; if there is something wrong with them, each call will be told."""
+        try:
+            return max(self._most_bytes(), CHUNK)
+        except RecollectError:
+            return LONGEST
+
+    def is_over(self, size: int) -> bool:
+        """Whether so many are too many."""
+        return size > CHUNK and size > self.most
 
 
 class _Wire:
     """Lines in and lines out; both are waited for in threads that hold up nothing when the process ends."""
 
-    def __init__(self, lines: int, out: int) -> None:
-        self._lines, self._out = lines, out
+    def __init__(self, lines: int, out: int, length: Length) -> None:
+        self._lines, self._out, self._length = lines, out, length
         self._unanswered: dict[str | int, str] = {}
         self._answered = asyncio.Event()
         self._written: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
@@ -102,7 +131,7 @@ class _Wire:
 
         def read() -> None:
             try:
-                if all(is_passed_on(self._take(line, said)) for line in read_lines(self._lines, LONGEST)):
+                if all(is_passed_on(self._take(line, said)) for line in read_lines(self._lines, self._length.is_over)):
                     is_passed_on(self._take_leave(said))
             except OSError:
                 loop.call_soon_threadsafe(end)
@@ -112,14 +141,15 @@ class _Wire:
     async def _take(self, line: bytes | TooLong, said: Said) -> None:
         """Pass on one line; one that is no message is answered here, as nobody else could."""
         if isinstance(line, TooLong):
-            self._refuse(INVALID_REQUEST, f"a line has more than {LONGEST} bytes; send less at once")
+            told = f"a line has more than {self._length.most} bytes; send less at once, or raise server.body_bytes"
+            self._refuse(INVALID_REQUEST, told)
             return
         if not line.strip():
             return
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self._refuse(PARSE_ERROR, "the line is no message of JSON-RPC 2.0")
+            self._refuse_line(line)
             return
         match message:
             case JSONRPCRequest():
@@ -138,8 +168,18 @@ class _Wire:
                 await self._answered.wait()
         said.close()
 
-    def _refuse(self, code: int, told: str) -> None:
-        error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=told))
+    def _refuse_line(self, line: bytes) -> None:
+        """Refuse what is no message, by its id where that can be read: then whoever waits for the answer has it."""
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(PARSE_ERROR, "the line is not JSON")
+            return
+        told = "the line is JSON, but no message of JSON-RPC 2.0, or has half a character in it"
+        self._refuse(INVALID_REQUEST, told, _id_of(found))
+
+    def _refuse(self, code: int, told: str, id: str | int | None = None) -> None:
+        error = JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=told))
         self._written.put((_line(error), _nothing))
 
     async def _pass_on(self, heard: Heard, opening: Opening) -> None:
@@ -169,20 +209,35 @@ class _Wire:
             then()
 
 
-def read_lines(file: int, longest: int) -> Iterator[bytes | TooLong]:
+def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | TooLong]:
     """The lines of a file as they come in; of one that is too long, only that."""
     kept, too_long = bytearray(), False
     while chunk := os.read(file, CHUNK):
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             kept += part
-            yield TooLong() if too_long or len(kept) > longest else bytes(kept)
+            yield TooLong() if too_long or is_too_long(len(kept)) else bytes(kept)
             kept, too_long = bytearray(), False
         kept += rest
-        if len(kept) > longest:
+        if is_too_long(len(kept)):
             kept, too_long = bytearray(), True
-    if kept:
+    if too_long:
+        yield TooLong()
+    elif kept:
         yield bytes(kept)
+
+
+def _id_of(found: object) -> str | int | None:
+    """The id of what would be a message; none, if it is not one that can be written."""
+    match found:
+        case {"id": bool()}:
+            return None
+        case {"id": int() as id}:
+            return id if abs(id) <= LARGEST_ID else None
+        case {"id": str() as id}:
+            return id if not any("\ud800" <= one <= "\udfff" for one in id) else None
+        case _:
+            return None
 
 
 def _line(message: JSONRPCMessage) -> bytes:

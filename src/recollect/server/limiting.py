@@ -1,7 +1,13 @@
 """Limiting: how much is taken at once, and how long anybody waits, as the settings have it."""
 
+from recollect import config
 from recollect.config import ServerSettings
 from recollect.service.front import Limits
+
+
+def configured() -> Limits:
+    """Those of the settings as they are."""
+    return limits(config.settings().server)
 
 
 def limits(settings: ServerSettings) -> Limits:

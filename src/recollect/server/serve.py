@@ -31,7 +31,7 @@ from recollect.server.allocation import keep_what_is_freed
 from recollect.server.letting import Letting, gate, letting
 from recollect.server.limiting import limits
 from recollect.server.metrics import Metrics
-from recollect.server.watching import MODES, Watch
+from recollect.server.watching import MODES, watching
 from recollect.service.front import Asked, Front
 from recollect.service.service import Service
 
@@ -133,10 +133,9 @@ class Serving:
             limits=limits(server),
             heard=self._asked,
         )
-        has_model = wanted.settings.embedder is not None or wiring.is_to_be_had(engine.embedder)
         self._drain = Drain(server.drain_seconds)
         self.left: list[str] = []
-        self._watch = Watch(engine, engine.embedder if has_model else None, let_in.entrance)
+        self._watch = watching(engine, wanted.settings, let_in.entrance)
         self._metrics = Metrics(lambda: self._front.under_way, MODES, self._watch.degraded)
 
     @contextmanager

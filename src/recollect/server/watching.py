@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from recollect import config, wiring
+from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.rest.health import Health
 from recollect.server.letting import MODES as OF_LETTING
-from recollect.server.letting import Entrance
+from recollect.server.letting import OPEN, Entrance
 
 _LOG = logging.getLogger(__name__)
 
@@ -116,6 +118,14 @@ class Watch:
     def close(self) -> None:
         """Look no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def watching(
+    engine: Engine, settings: Settings | None = None, entrance: Callable[[], Entrance] = lambda: OPEN
+) -> Watch:
+    """A watch over an engine that was opened by these settings."""
+    has_model = config.settings(settings).embedder is not None or wiring.is_to_be_had(engine.embedder)
+    return Watch(engine, engine.embedder if has_model else None, entrance)
 
 
 def _without(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:

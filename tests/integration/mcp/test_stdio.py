@@ -10,6 +10,7 @@ import pytest
 
 import recollect
 from recollect.mcp.stdio import LONGEST, TooLong, read_lines
+from tests.integration.providers.server import keeping_silent, saying, serving, well
 
 from .rig import command, environment
 
@@ -30,10 +31,14 @@ def tool(id: int, name: str, **arguments: Any) -> bytes:
     return request(id, "tools/call", name=name, arguments=arguments)
 
 
-def piped(path: Path, *lines: bytes) -> tuple[list[dict[str, Any]], str]:
+def piped(path: Path, *lines: bytes, **settings: str) -> tuple[list[dict[str, Any]], str]:
     """What is answered to lines that are all there is, and what is said beside it."""
     done = subprocess.run(
-        command(path, "--scope", SCOPE), input=b"\n".join(lines), capture_output=True, env=environment(), timeout=120
+        command(path, "--scope", SCOPE),
+        input=b"\n".join(lines),
+        capture_output=True,
+        env={**environment(), **settings},
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
@@ -57,9 +62,64 @@ def test_whoever_says_all_at_once_and_ends_is_answered_all_and_the_store_is_clos
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
     garbage = [b"garbage", b"\xff", b"", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": 1}', b"x" * (LONGEST + 1)]
     answers, _ = piped(tmp_path / "agent.db", *garbage, tool(7, "stats"))
-    errors = [one["error"]["code"] for one in answers if "error" in one]
-    assert errors == [-32700, -32700, -32700, -32700, -32600]
+    errors = [(one["error"]["code"], one["id"]) for one in answers if "error" in one]
+    assert errors == [(-32700, None), (-32700, None), (-32700, None), (-32600, 1), (-32600, None)]
     assert [one["id"] for one in answers if "result" in one] == [7]
+
+
+def test_half_a_character_in_a_message_is_answered_by_its_id_wherever_it_is(tmp_path: Path) -> None:
+    half = [tool(5, "remember", text="tea\ud800"), request(6, "tools/\udfff"), tool(7, "stats", scope="\ud800")]
+    other = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'
+    half += [other % id for id in (b'"ten"', b'"a\\ud800"', b"true", b"1" * 400, b"null")]
+    answers, _ = piped(tmp_path / "agent.db", *half)
+    assert {one["error"]["code"] for one in answers} == {-32600}
+    assert [one["id"] for one in answers] == [5, 6, 7, "ten", None, None, None, None]
+    assert remembered(tmp_path / "agent.db") == []
+
+
+def test_a_line_may_be_as_long_as_the_settings_say(tmp_path: Path) -> None:
+    path, long = tmp_path / "agent.db", "tea " * 25_000
+    limits = {"RECOLLECT_SERVER_BODY_BYTES": "90000"}
+    short = tool(2, "remember", text="tea " * 20_000)
+    answers, _ = piped(path, tool(1, "remember", text=long), short, **limits)
+    told = {one["id"]: one for one in answers}
+    assert "more than 90000 bytes" in told[None]["error"]["message"]
+    assert "result" in told[2]
+    answers, _ = piped(path, tool(1, "remember", text=long), RECOLLECT_SERVER_BODY_BYTES="200000")
+    assert "result" in answers[0]
+
+
+def test_a_call_may_take_as_long_as_the_settings_say(tmp_path: Path) -> None:
+    with serving(well, keeping_silent) as model:
+        settings = {"RECOLLECT_SERVER_SECONDS": "0.5", "RECOLLECT_EMBEDDER": f"{model.url}#tiny"}
+        command_line = [*command(tmp_path / "agent.db", "--scope", SCOPE)]
+        with subprocess.Popen(
+            command_line,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**environment(), **settings},
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(tool(1, "remember", text="tea") + b"\n")
+            process.stdin.flush()
+            told = json.loads(process.stdout.readline())["result"]["structuredContent"]
+            model.over.set()
+            process.stdin.close()
+            assert process.wait(60) == 0
+    assert (told["code"], told["retryable"]) == ("overdue", True)
+    assert "longer than 0.5 seconds" in told["message"]
+
+
+def test_a_model_that_fails_is_said_on_standard_error_and_that_it_works_again(tmp_path: Path) -> None:
+    with serving(well, saying({"error": "no such model"}, 404), well) as model:
+        address = {"RECOLLECT_EMBEDDER": f"{model.url}#tiny"}
+        calls = [tool(number, "remember", text=f"fact {number}") for number in (1, 2)]
+        answers, said = piped(tmp_path / "agent.db", *calls, **address)
+    assert sorted(one["result"].get("isError", False) for one in answers) == [False, True]
+    logged = [(one["event"], one["modes"]) for one in map(json.loads, said.splitlines())]
+    assert logged[0] == ("degraded", ["embedder failing"])
 
 
 def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_the_list(tmp_path: Path) -> None:
@@ -101,5 +161,7 @@ def test_lines_are_read_as_they_come_and_one_that_is_too_long_is_only_told_of(tm
     file = tmp_path / "lines"
     file.write_bytes(b"one\n" + b"x" * 200_000 + b"\n\ntwo\n" + b"y" * 11 + b"\nlast")
     with file.open("rb") as opened:
-        found = [one if isinstance(one, bytes) else TooLong for one in read_lines(opened.fileno(), 10)]
+        found = [
+            one if isinstance(one, bytes) else TooLong for one in read_lines(opened.fileno(), lambda size: size > 10)
+        ]
     assert found == [b"one", TooLong, b"", b"two", TooLong, b"last"]
