@@ -1,11 +1,16 @@
 """Anthropic's memory tool on an engine: every file under /memories is a memory, with all that it ever said."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
-from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.lib.tools import (
+    BetaAbstractMemoryTool,
+    BetaAsyncAbstractMemoryTool,
+    BetaFunctionToolResultType,
+    ToolError,
+)
 from anthropic.types.beta import (
     BetaCacheControlEphemeralParam,
     BetaMemoryTool20250818CreateCommand,
@@ -38,14 +43,15 @@ NUMBER_WIDTH = len(str(MOST_LINES))
 AROUND = 2
 """How many lines are shown before and after one that was changed."""
 
+_COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _UNITS = "BKMG"
 
 
 class RecollectMemoryTool(BetaAbstractMemoryTool):
     """The memory tool whose files are the memories of a scope; what Claude writes can be recalled like anything else.
 
-    A folder is there as long as a file is in it. What an engine refuses to keep, such as a secret, Claude is told as
-    the error of the tool.
+    A folder is there as long as a file is in it. What an engine refuses to keep, such as a secret, and what is no
+    command at all, Claude is told as the error of the tool.
     """
 
     def __init__(
@@ -61,13 +67,17 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         self._scope = a_scope(scope)
         self._provenance = named("provenance", provenance, Provenance)
 
+    def call(self, input: object) -> BetaFunctionToolResultType:
+        """What comes of a command as Claude gives it."""
+        return super().call(_a_command(input))
+
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """The lines of a file with their numbers, or what is in a folder, two levels deep."""
         with _told():
-            path = _a_path(command.path)
+            path = _a_path(command, "path")
             memory = self._file(path)
             if memory is not None:
-                return _shown(command.path, _content(memory), command.view_range)
+                return _shown(command.path, _content(memory), _a_range(command))
             files = {key: _content(one) for key, one in self._files().items()}
             if path != ROOT and not _within(files, path):
                 raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
@@ -76,17 +86,17 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """A new file; refused if there is one, or a folder of that name."""
         with _told():
-            path = _a_path(command.path)
+            path, text = _a_path(command, "path"), _a_text(command, "file_text")
             self._refuse_taken(path, f"File {command.path} already exists")
             self._refuse_inside_a_file(path)
-            self._write(path, command.file_text, None)
+            self._write(path, text, None)
             return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """A file with the one place changed that has exactly that text."""
         with _told():
-            path, memory = self._to_edit(command.path)
-            content, old = _content(memory), limits.a_text("old_str", command.old_str)
+            path, memory = self._to_edit(command)
+            content, old, by = _content(memory), _a_text(command, "old_str"), _a_text(command, "new_str")
             lines = [content.count("\n", 0, place) for place in _places(content, old)]
             if not lines:
                 missing = f"old_str `{old}` did not appear verbatim in {command.path}"
@@ -94,7 +104,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             if len(lines) > 1:
                 where = f"Multiple occurrences of old_str `{old}` in lines: {', '.join(str(one + 1) for one in lines)}"
                 raise ToolError(f"No replacement was performed. {where}. Please ensure it is unique")
-            new = content.replace(old, limits.a_text("new_str", command.new_str))
+            new = content.replace(old, by)
             self._write(path, new, memory)
             around = _numbered(new.split("\n"), max(lines[0] - AROUND, 0), lines[0] + AROUND + 1)
             edited = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
@@ -103,19 +113,19 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """A file with more text behind a line, or before all of them (0)."""
         with _told():
-            path, memory = self._to_edit(command.path)
+            path, memory = self._to_edit(command)
+            line, text = _a_number(command, "insert_line"), _a_text(command, "insert_text")
             lines = _content(memory).removesuffix("\n").split("\n") if _content(memory) else []
-            if not 0 <= command.insert_line <= len(lines):
-                odd = f"Invalid `insert_line` parameter: {command.insert_line}"
-                raise ToolError(f"{odd}. It should be within the range [0, {len(lines)}].")
-            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+            if not 0 <= line <= len(lines):
+                raise _invalid("insert_line", line, f"within the range [0, {len(lines)}]")
+            lines.insert(line, text.rstrip("\n"))
             self._write(path, "\n".join(lines).removesuffix("\n") + "\n", memory)
             return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """A file less, or a folder with all that is in it."""
         with _told():
-            path = _a_path(command.path)
+            path = _a_path(command, "path")
             if path == ROOT:
                 raise ToolError(f"Cannot delete the {ROOT} directory itself")
             found = self._at_or_within(path)
@@ -127,7 +137,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """A file or a folder by another name; the memories that it gets name those that it had."""
         with _told():
-            old, new = _a_path(command.old_path), _a_path(command.new_path)
+            old, new = _a_path(command, "old_path"), _a_path(command, "new_path")
             if old == ROOT:
                 raise ToolError(f"Cannot rename the {ROOT} directory itself")
             self._refuse_taken(new, f"The destination {command.new_path} already exists")
@@ -137,7 +147,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             if new.startswith(f"{old}/"):
                 raise ToolError(f"Cannot rename {command.old_path} to {command.new_path}, which is inside of it")
             self._refuse_inside_a_file(new)
-            moved = [(new + path.removeprefix(old), path, memory) for path, memory in found.items()]
+            moved = [(_not_too_long(new + path.removeprefix(old)), path, memory) for path, memory in found.items()]
             self._engine.keep(
                 [self._draft(to, _content(memory), derived_from=(memory.id,)) for to, _, memory in moved],
                 drop=[(self._scope, _key(path)) for _, path, _ in moved],
@@ -169,14 +179,16 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         files = self._files()
         return {one: files[one] for one in files if one == path or one.startswith(f"{path}/")}
 
-    def _to_edit(self, given: str) -> tuple[str, Memory]:
-        path = _a_path(given)
+    def _to_edit(
+        self, command: BetaMemoryTool20250818StrReplaceCommand | BetaMemoryTool20250818InsertCommand
+    ) -> tuple[str, Memory]:
+        path = _a_path(command, "path")
         memory = self._file(path)
         if memory is not None:
             return path, memory
         if path == ROOT or self._at_or_within(path):
-            raise ToolError(f"The path {given} is not a file.")
-        raise ToolError(f"The path {given} does not exist. Please provide a valid path.")
+            raise ToolError(f"The path {command.path} is not a file.")
+        raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
 
     def _refuse_taken(self, path: str, taken: str) -> None:
         if path == ROOT or self._at_or_within(path):
@@ -194,7 +206,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         self._engine.keep([], drop=[(self._scope, _key(path)) for path in files])
 
     def _draft(self, path: str, content: str, derived_from: tuple[str, ...] = ()) -> Draft:
-        blank = not limits.a_text("file_text", content) or content.isspace()
+        blank = not content or content.isspace()
         notes: dict[str, Any] = {"path": path, **({"content": content} if blank else {})}
         return Draft(
             text=EMPTY if blank else content,
@@ -220,6 +232,9 @@ class RecollectAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     ) -> None:
         super().__init__(cache_control=cache_control)
         self._tool = RecollectMemoryTool(engine, scope, provenance=provenance)
+
+    async def call(self, input: object) -> BetaFunctionToolResultType:
+        return await super().call(_a_command(input))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         return await asyncio.to_thread(self._tool.view, command)
@@ -258,17 +273,71 @@ def _path_of(memory: Memory) -> str | None:
     return path if isinstance(path, str) and memory.topic_key == _key(path) else None
 
 
-def _a_path(given: Any) -> str:
+def _a_command(given: object) -> object:
+    """What Claude asks for, if it is one of the commands."""
+    name = given.get("command") if isinstance(given, Mapping) else None
+    if name not in _COMMANDS:
+        raise ToolError(f"Unknown command: {show(name)}. It should be one of {', '.join(_COMMANDS)}.")
+    return given
+
+
+def _a_text(command: object, name: str) -> str:
+    """A parameter that is a text which a store could have; a command that was not checked may have anything there."""
+    value = getattr(command, name, None)
+    if not isinstance(value, str):
+        raise _invalid(name, value, "a text, and this is no text")
+    return limits.a_clean_text(name, value)
+
+
+def _a_number(command: object, name: str) -> int:
+    value = getattr(command, name, None)
+    if not _is_whole(value):
+        raise _invalid(name, value, "a whole number")
+    return value
+
+
+def _a_range(command: BetaMemoryTool20250818ViewCommand) -> tuple[int, int] | None:
+    """The first and the last line to show; all of them, if none are named."""
+    match command.view_range:
+        case None | []:
+            return None
+        case [first, last] if _is_whole(first) and _is_whole(last):
+            return first, last
+        case other:
+            raise _invalid("view_range", other, "two whole numbers, the first line and the last one, or -1 for the end")
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _invalid(name: str, value: object, wanted: str) -> ToolError:
+    return ToolError(f"Invalid `{name}` parameter: {show(value)}. It should be {wanted}.")
+
+
+def _a_path(command: object, name: str) -> str:
     """The path without a slash at its end; refused outside of /memories, and if any part of it is odd."""
-    if not isinstance(given, str) or not (given == ROOT or given.startswith(f"{ROOT}/")):
-        raise ToolError(f"Path must start with {ROOT}, got: {given}")
-    path = given.rstrip("/")
+    given = _a_text(command, name)
+    if not (given == ROOT or given.startswith(f"{ROOT}/")):
+        raise ToolError(f"Path must start with {ROOT}, got: {_short(given)}")
+    path = _not_too_long(given.rstrip("/"))
     parts = path.split("/")[1:]
     if any(part in ("", ".", "..") for part in parts):
         raise ToolError(f"Path {given} would escape {ROOT} directory, or has a part that names nothing")
     if "\\" in path or limits.unseen(path) is not None:
         raise ToolError(f"Path {show(given)} has a backslash or a character that nobody can see")
     return path
+
+
+def _not_too_long(path: str) -> str:
+    if len(_key(path)) > limits.LONGEST_ID:
+        most = f"It should have at most {limits.LONGEST_ID} characters, of which each % counts as three"
+        raise ToolError(f"Path {_short(path)} is too long. {most}.")
+    return path
+
+
+def _short(given: str) -> str:
+    return given if len(given) <= limits.LONGEST_ID else show(given)
 
 
 def _key(path: str) -> str:
@@ -300,14 +369,12 @@ def _places(content: str, wanted: str) -> list[int]:
     return places
 
 
-def _shown(given: str, content: str, view_range: Sequence[int] | None) -> str:
+def _shown(given: str, content: str, view_range: tuple[int, int] | None) -> str:
     lines = content.split("\n")
     if len(lines) > MOST_LINES:
         raise ToolError(f"File {given} exceeds maximum line limit of {MOST_LINES:,} lines.")
     first, last = 0, len(lines)
-    if view_range:
-        if len(view_range) != 2:
-            raise ToolError(f"Invalid `view_range` parameter: {view_range}. Give the first and the last line, or -1.")
+    if view_range is not None:
         first = max(view_range[0], 1) - 1
         last = last if view_range[1] == -1 else view_range[1]
     return f"Here's the content of {given} with line numbers:\n" + "\n".join(_numbered(lines, first, last))

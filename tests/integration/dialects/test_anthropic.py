@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+from anthropic.types.beta import BetaMemoryTool20250818InsertCommand
 from numpy.typing import NDArray
 
 import recollect
@@ -183,24 +184,107 @@ def test_what_claude_wrote_is_recalled_with_the_name_of_its_file(
         "/memories/a\x00b",
         "/memories/a\nb",
         "/memories/\u202eb",
+        "/memories/\ud800",
         "/memories/" + "x" * 300,
+        "/memories/" + "x" * 1_000_000,
+        "x" * 1_000_000,
+        "/memories/" + "%" * 100,
         "",
         None,
+        7,
+        ["/memories/a"],
+        {"path": "/memories/a"},
     ],
 )
 def test_a_path_that_is_odd_or_leads_elsewhere_is_refused_by_every_command(
     tool: RecollectMemoryTool, engine: recollect.Engine, path: Any
 ) -> None:
     create(tool, NOTES, "there")
-    assert refusal(tool, "create", path=path, file_text="x")
-    assert refusal(tool, "view", path=path)
-    assert refusal(tool, "str_replace", path=path, old_str="x", new_str="y")
-    assert refusal(tool, "insert", path=path, insert_line=0, insert_text="x")
-    assert refusal(tool, "delete", path=path)
-    assert refusal(tool, "rename", old_path=NOTES, new_path=path)
-    assert refusal(tool, "rename", old_path=path, new_path="/memories/elsewhere")
+    told = [
+        refusal(tool, "create", path=path, file_text="x"),
+        refusal(tool, "view", path=path),
+        refusal(tool, "str_replace", path=path, old_str="x", new_str="y"),
+        refusal(tool, "insert", path=path, insert_line=0, insert_text="x"),
+        refusal(tool, "delete", path=path),
+        refusal(tool, "rename", old_path=NOTES, new_path=path),
+        refusal(tool, "rename", old_path=path, new_path="/memories/elsewhere"),
+    ]
+    assert all("path" in one.lower() and "does not exist" not in one for one in told)
+    assert all(len(one.encode()) < 1_000 for one in told)
     assert [one.text for one in engine.memories(scope="acme")] == []
     assert [one.text for one in engine.memories(scope=SCOPE)] == ["there"]
+
+
+def test_a_path_that_is_encoded_is_a_name_like_any_other(tool: RecollectMemoryTool, tmp_path: Path) -> None:
+    own = BetaLocalFilesystemMemoryTool(str(tmp_path))
+    for path in ("/memories/%2e%2e%2fetc", "/memories/%2e%2e/a", "/memories/..%00", "/memories/a%2Fb", "/memories/ "):
+        for command in (
+            {"command": "create", "path": path, "file_text": path},
+            {"command": "view", "path": path},
+        ):
+            assert outcome(tool, command) == outcome(own, command)
+    assert "does not exist" in refusal(tool, "view", path="/memories/a/b")
+
+
+def test_a_folder_cannot_be_renamed_to_where_a_file_in_it_would_have_too_long_a_name(tool: RecollectMemoryTool) -> None:
+    create(tool, "/memories/a/" + "x" * 200, "there")
+    assert "is too long" in refusal(tool, "rename", old_path="/memories/a", new_path="/memories/" + "y" * 100)
+    assert "x" * 200 in call(tool, "view", path="/memories/a")
+
+
+@pytest.mark.parametrize(
+    ("given", "because"),
+    [
+        (None, "Unknown command: None. It should be one of view, create, str_replace, insert, delete, rename."),
+        ("view", "It should be one of"),
+        ([], "Unknown command"),
+        ({}, "Unknown command: None"),
+        ({"command": "explode"}, "Unknown command: 'explode'"),
+        ({"command": ["view"]}, "Unknown command: ['view']"),
+        ({"command": "view"}, "Invalid `path` parameter: None. It should be a text"),
+        ({"command": "view", "path": NOTES, "view_range": "12"}, "Invalid `view_range` parameter: '12'"),
+        ({"command": "view", "path": NOTES, "view_range": ["one", "two"]}, "It should be two whole numbers"),
+        ({"command": "view", "path": NOTES, "view_range": [1, 2.5]}, "Invalid `view_range` parameter: [1, 2.5]"),
+        ({"command": "view", "path": NOTES, "view_range": [1, None]}, "Invalid `view_range` parameter"),
+        ({"command": "view", "path": NOTES, "view_range": [1]}, "Invalid `view_range` parameter: [1]"),
+        ({"command": "view", "path": NOTES, "view_range": 7}, "Invalid `view_range` parameter: 7"),
+        ({"command": "view", "path": NOTES, "view_range": {"from": 1, "to": 2}}, "Invalid `view_range` parameter"),
+        ({"command": "create", "path": "/memories/new"}, "Invalid `file_text` parameter: None. It should be a text"),
+        ({"command": "create", "path": "/memories/new", "file_text": {"a": 1}}, "Invalid `file_text` parameter"),
+        ({"command": "str_replace", "path": NOTES, "old_str": "there"}, "Invalid `new_str` parameter: None"),
+        ({"command": "str_replace", "path": NOTES, "old_str": 5, "new_str": "x"}, "Invalid `old_str` parameter: 5"),
+        ({"command": "str_replace", "path": NOTES, "old_str": "\ud800", "new_str": "x"}, "half a character"),
+        ({"command": "insert", "path": NOTES, "insert_text": "x"}, "Invalid `insert_line` parameter: None"),
+        ({"command": "insert", "path": NOTES, "insert_line": 0.5, "insert_text": "x"}, "It should be a whole number"),
+        ({"command": "insert", "path": NOTES, "insert_line": "top", "insert_text": "x"}, "parameter: 'top'"),
+        ({"command": "insert", "path": NOTES, "insert_line": 10**5000, "insert_text": "x"}, "a very long int"),
+        ({"command": "insert", "path": NOTES, "insert_line": 0, "insert_text": None}, "`insert_text` parameter: None"),
+        ({"command": "insert", "path": NOTES, "insert_line": 0, "insert_text": ["x"]}, "`insert_text` parameter"),
+        ({"command": "delete"}, "Invalid `path` parameter: None"),
+        ({"command": "rename", "old_path": NOTES}, "Invalid `new_path` parameter: None"),
+        ({"command": "rename", "new_path": NOTES}, "Invalid `old_path` parameter: None"),
+    ],
+)
+def test_what_is_no_command_or_has_parameters_of_another_type_is_told_to_claude_and_nothing_changes(
+    engine: recollect.Engine, given: Any, because: str
+) -> None:
+    tool, at_once = RecollectMemoryTool(engine, SCOPE), RecollectAsyncMemoryTool(engine, SCOPE)
+    create(tool, NOTES, "there")
+    with pytest.raises(ToolError) as refused:
+        tool.call(given)
+    with pytest.raises(ToolError) as refused_at_once:
+        asyncio.run(at_once.call(given))
+    assert because in str(refused.value)
+    assert str(refused.value) == str(refused_at_once.value)
+    assert [one.text for one in engine.memories(scope=SCOPE)] == ["there"]
+
+
+@pytest.mark.parametrize("line", ["0", 0.0, True, None])
+def test_a_command_that_nobody_checked_is_refused_by_the_same_words(tool: RecollectMemoryTool, line: Any) -> None:
+    create(tool, NOTES, "there")
+    insert = BetaMemoryTool20250818InsertCommand.construct(path=NOTES, insert_line=line, insert_text="x")
+    with pytest.raises(ToolError, match="Invalid `insert_line` parameter"):
+        tool.insert(insert)
 
 
 @pytest.mark.parametrize(
