@@ -5,22 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
-from anthropic.lib.tools import (
-    BetaAbstractMemoryTool,
-    BetaAsyncAbstractMemoryTool,
-    BetaFunctionToolResultType,
-    ToolError,
-)
-from anthropic.types.beta import (
-    BetaCacheControlEphemeralParam,
-    BetaMemoryTool20250818CreateCommand,
-    BetaMemoryTool20250818DeleteCommand,
-    BetaMemoryTool20250818InsertCommand,
-    BetaMemoryTool20250818RenameCommand,
-    BetaMemoryTool20250818StrReplaceCommand,
-    BetaMemoryTool20250818ViewCommand,
-)
-
+from recollect.dialects.extras import brought_by
 from recollect.dialects.foreign import a_key, notes_of
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
@@ -29,6 +14,23 @@ from recollect.model.draft import Draft
 from recollect.model.memory import Memory, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
+
+with brought_by("anthropic"):
+    from anthropic.lib.tools import (
+        BetaAbstractMemoryTool,
+        BetaAsyncAbstractMemoryTool,
+        BetaFunctionToolResultType,
+        ToolError,
+    )
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
 
 MARK = "anthropic"
 """Under which a file is noted in the metadata of its memory."""

@@ -7,21 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    get_text_at_path,
-)
-
+from recollect.dialects.extras import brought_by
 from recollect.dialects.foreign import a_key, below, carried, carry, labels_of, name_of, notes_of
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, remedy, show
@@ -31,6 +17,22 @@ from recollect.model.memory import Memory, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
 from recollect.ranking.profile import Profile
+
+with brought_by("langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        get_text_at_path,
+    )
 
 MARK = "langgraph"
 """Under which an item has its value in the metadata of its memory."""

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import uuid4
 
-from agents.items import TResponseInputItem
-from agents.memory import SessionABC, SessionSettings
-from agents.memory.session_settings import resolve_session_limit
-
+from recollect.dialects.extras import brought_by
 from recollect.dialects.foreign import a_key, below, carried, carry, notes_of
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound
@@ -20,6 +17,11 @@ from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.scope import Scope, a_scope
 from recollect.model.verdict import Changed
+
+with brought_by("openai-agents"):
+    from agents.items import TResponseInputItem
+    from agents.memory import SessionABC, SessionSettings
+    from agents.memory.session_settings import resolve_session_limit
 
 MARK = "openai_agents"
 """Under which an item is in the metadata of its memory."""

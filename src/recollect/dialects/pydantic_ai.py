@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
-from pydantic_ai import FunctionToolset
-from pydantic_ai.exceptions import ToolFailed
 
+from recollect.dialects.extras import brought_by
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model.memory import Kind, Memory, named
@@ -18,6 +17,10 @@ from recollect.model.trust import Provenance
 from recollect.model.verdict import Receipt
 from recollect.ranking.profile import Profile
 from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked
+
+with brought_by("pydantic-ai"):
+    from pydantic_ai import FunctionToolset
+    from pydantic_ai.exceptions import ToolFailed
 
 TOKENS = 1200
 """How many tokens a recall may take, unless it is said."""
