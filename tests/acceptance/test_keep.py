@@ -1,12 +1,14 @@
 """Texts that are kept just as they are, under keys of their own, through the public API."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 import recollect
 from recollect.model.verdict import Changed, Created, Quarantined, Unchanged, Updated
+from recollect.providers.hashing import Hashing
 from recollect.testing.keeping import Clock
 
 SCOPE = "acme/notes"
@@ -164,6 +166,28 @@ def test_the_scopes_below_are_searched_too_and_what_others_share_is_left_out(mem
     few = memory.search("tea", scope="acme/team", below=True, limit=2)
     assert ([one.id for one in few], few.excluded.get("limit")) == ([one.id for one in found][:2], 1)
     assert list(memory.search("tea", scope="nobody", below=True)) == []
+
+
+class Counting:
+    """An embedder that notes every question that it was given."""
+
+    name, dimensions = "counting", 64
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+
+    def embed(self, texts: Sequence[str], purpose: Any) -> Any:
+        self.questions += texts if purpose == "query" else []
+        return Hashing(self.dimensions).embed(texts, purpose)
+
+
+def test_a_question_is_embedded_once_however_many_scopes_are_below(target: str, clock: Clock) -> None:
+    embedder = Counting()
+    with recollect.open(target, embedder=embedder, clock=clock) as memory:
+        memory.remember_all([{"text": f"Shared tea {n}", "scope": "acme", "shared": True} for n in range(5)])
+        memory.remember_all([{"text": f"Tea for {n}", "scope": f"acme/team/{n}"} for n in range(7)])
+        found = memory.search("tea", scope="acme/team", below=True, limit=2)
+        assert (len(found), embedder.questions) == (2, ["tea"])
 
 
 def test_the_moment_is_that_of_the_clock(memory: recollect.Engine, clock: Clock) -> None:
