@@ -5,6 +5,9 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from threading import Lock
 from typing import Any, cast
 from uuid import uuid4
 
@@ -29,24 +32,53 @@ MARK = "openai_agents"
 PREFIX = "openai-agents:"
 """With which the topic key of an item begins."""
 
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+
 SAID = (Status.ACTIVE, Status.QUARANTINED)
 """Where items stand: what reads like orders to a model was said all the same, and is recalled nowhere else."""
 
 
+_CALLS = count()
+"""Tells calls of one process apart that were made at the same moment."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Place:
-    """Where an item stands: in which turn, in which call that was made of that turn, and where in that call."""
+    """Where an item stands: at which moment, in which call that was made then, and where in that call."""
 
-    turn: int
+    moment: int
     call: str
     number: int
+
+
+class _Moments:
+    """The moments at which a session adds, in microseconds: by the clock, and later than all that it has seen.
+
+    So nothing is read to add to what is there, and an answer stands behind what it answers, whoever's clock is slow.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._latest = -1
+
+    def see(self, moment: int) -> None:
+        """Let all that is added stand behind this."""
+        with self._lock:
+            self._latest = max(self._latest, moment)
+
+    def next(self, now: datetime) -> int:
+        """The moment of what is added now."""
+        with self._lock:
+            self._latest = max(self._latest + 1, (now - _EPOCH) // _MICROSECOND)
+            return self._latest
 
 
 class RecollectSession(SessionABC):
     """A session of the Agents SDK in the scope below a root that is called like it; several processes may share it.
 
-    Items come back as they were given. What an engine refuses to keep, such as a secret, is an error, and then nothing
-    of that call is added.
+    Items come back as they were given, in the order in which they were added; what several add who have not read each
+    other's items is in the order of their clocks. What an engine refuses to keep, such as a secret, is an error, and
+    then nothing of that call is added.
     """
 
     def __init__(
@@ -56,6 +88,7 @@ class RecollectSession(SessionABC):
         self.session_settings = session_settings
         self._engine = engine
         self._scope = below(a_scope(scope), session_id)
+        self._moments = _Moments()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The items in the order in which they were added: all of them, or the last so many."""
@@ -81,10 +114,9 @@ class RecollectSession(SessionABC):
         return [_item(one) for one in wanted]
 
     def _add(self, items: Sequence[TResponseInputItem]) -> None:
-        last = self._memories()[-1:]
-        turn = _place(last[0]).turn + 1 if last else 0
-        call = f"{self._engine.now().isoformat()}-{uuid4().hex}"
-        places = [_Place(turn, call, number) for number in range(len(items))]
+        moment = self._moments.next(self._engine.now())
+        call = f"{next(_CALLS):012}-{uuid4().hex}"
+        places = [_Place(moment, call, number) for number in range(len(items))]
         drafts = [self._draft(item, place) for item, place in zip(items, places, strict=True)]
         self._engine.keep(drafts, apart=True)
 
@@ -110,10 +142,14 @@ class RecollectSession(SessionABC):
     def _memories(self) -> list[Memory]:
         """The memories that are items, in order."""
         there = self._engine.memories(scope=self._scope, statuses=SAID)
-        return sorted((one for one in there if notes_of(MARK, one) is not None), key=lambda one: (_place(one), one.id))
+        items = [one for one in there if notes_of(MARK, one) is not None]
+        found = sorted(items, key=lambda one: (_place(one), one.id))
+        if found:
+            self._moments.see(_place(found[-1]).moment)
+        return found
 
     def _draft(self, item: TResponseInputItem, place: _Place) -> Draft:
-        found = carry(MARK, dict(item), _said, turn=place.turn, call=place.call, number=place.number)
+        found = carry(MARK, dict(item), _said, moment=place.moment, call=place.call, number=place.number)
         return Draft(
             text=found.text,
             scope=self._scope,
@@ -127,7 +163,7 @@ class RecollectSession(SessionABC):
 
 def _place(memory: Memory) -> _Place:
     notes = notes_of(MARK, memory) or {}
-    return _Place(notes["turn"], notes["call"], notes["number"])
+    return _Place(notes["moment"], notes["call"], notes["number"])
 
 
 def _item(memory: Memory) -> TResponseInputItem:

@@ -4,9 +4,11 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from agents import Agent, ModelResponse, RunConfig, Runner, Session, SessionSettings, SQLiteSession, Usage
 from agents.models.interface import Model
@@ -154,6 +156,62 @@ def test_what_reads_like_orders_is_in_the_session_and_is_recalled_nowhere(
     found = [one.memory.text for one in engine.search("tea instructions obey sencha", scope=f"{ROOT}/monday")]
     assert "sencha" in found
     assert [text for text in found if ORDERS in text] == []
+
+
+def rows_read(tmp_path: Path, there: int) -> int:
+    """How many rows SQLite gives while one item is added to a session with so many, by whoever has not read it."""
+    rows: list[object] = []
+
+    def follow(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_ROW, rows.append)
+
+    apsw.connection_hooks.append(follow)
+    try:
+        with recollect.open(tmp_path / f"{there}.db", embedder="hashing") as engine:
+            said: list[Any] = [{"role": "user", "content": f"number {n}"} for n in range(there)]
+            asyncio.run(RecollectSession("monday", engine, ROOT).add_items(said))
+            rows.clear()
+            asyncio.run(RecollectSession("monday", engine, ROOT).add_items(ITEMS[:1]))
+            return len(rows)
+    finally:
+        apsw.connection_hooks.remove(follow)
+
+
+def test_to_add_an_item_reads_no_more_of_a_long_session_than_of_a_short_one(tmp_path: Path) -> None:
+    assert rows_read(tmp_path, 300) == rows_read(tmp_path, 3)
+
+
+def test_an_answer_stands_behind_what_it_answers_whoevers_clock_is_slow(tmp_path: Path) -> None:
+    noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    path = tmp_path / "chats.db"
+
+    async def story(fast: Session, slow: Session) -> list[Any]:
+        await fast.add_items(ITEMS[:1])
+        await slow.get_items()
+        await slow.add_items(ITEMS[2:4])
+        await fast.get_items()
+        await fast.add_items(ITEMS[6:7])
+        return list(await slow.get_items())
+
+    with (
+        recollect.open(path, embedder="hashing", clock=lambda: noon) as ahead,
+        recollect.open(path, embedder="hashing", clock=lambda: noon - timedelta(minutes=1)) as behind,
+    ):
+        sessions = [RecollectSession("monday", engine, ROOT) for engine in (ahead, behind)]
+        assert asyncio.run(story(*sessions)) == [ITEMS[0], *ITEMS[2:4], ITEMS[6]]
+
+
+def test_items_that_are_added_one_by_one_at_one_moment_stay_in_order() -> None:
+    numbered: list[Any] = [{"role": "user", "content": f"number {n}"} for n in range(12)]
+    noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+    async def story(engine: recollect.Engine) -> list[Any]:
+        for one in numbered:
+            await RecollectSession("monday", engine, ROOT).add_items([one])
+        return list(await RecollectSession("monday", engine, ROOT).get_items())
+
+    with recollect.open(":memory:", embedder="hashing", clock=lambda: noon) as engine:
+        assert asyncio.run(story(engine)) == numbered
 
 
 def test_calls_of_several_processes_stay_whole_and_none_is_lost(tmp_path: Path) -> None:
