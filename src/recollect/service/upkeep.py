@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from recollect.engine.engine import Engine
-from recollect.errors import FieldError
+from recollect.errors import FieldError, NotFound
 from recollect.model.level import Level
 from recollect.model.plan import Job
 from recollect.ranking.profiles import BUILT_IN
@@ -101,8 +101,16 @@ def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
     return _run_job(engine, RunJob(job=Job.PRUNE_VECTORS.value, **request.given()), caller)
 
 
-def _undo(engine: Engine, request: Undo, _: Caller) -> Answer:
-    return curation.undone_fields(engine.undo(request.run, scope=request.scope))
+def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
+    try:
+        return curation.undone_fields(engine.undo(request.run, scope=request.scope))
+    except NotFound as error:
+        if caller.may(Right.ADMIN, WHOLE):
+            raise
+        # which runs there were of others, and how many, is for who may look everywhere
+        raise NotFound(
+            f"run {request.run} changed no memory of {request.scope}, or none that is still there"
+        ) from error
 
 
 def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:

@@ -94,6 +94,19 @@ def test_a_key_that_may_only_write_reads_nothing_by_writing(service: Service) ->
         assert (told["id"], told["memory"]) == (id, None)
 
 
+def test_undo_tells_a_key_for_one_scope_nothing_of_the_runs_of_others(service: Service) -> None:
+    asked(service, "remember", text="Ana lives in Rome")
+    theirs = asked(service, "remember", scope=BOB, text="Bob lives in Oslo")["memory"]["commit"]
+    told = []
+    for run in (theirs, theirs + 1, 999):
+        with pytest.raises(NotFound) as refused:
+            asked(service, "undo", EVERYTHING, run=run)
+        told.append(str(refused.value).replace(str(run), "N"))
+    assert told == [f"run N changed no memory of {ANA}, or none that is still there"] * 3
+    with pytest.raises(NotFound, match=f"the last one here is {theirs}"):
+        asked(service, "undo", owner(), run=999)
+
+
 def test_one_key_is_one_voice_unless_it_may_say_for_whom_it_asks(service: Service) -> None:
     id = asked(service, "remember", text="Ana lives in Rome")["id"]
     context = asked(service, "recall", query="where does Ana live?")["id"]
