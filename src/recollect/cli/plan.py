@@ -29,8 +29,8 @@ UNPLANNED = {"rollup": "admin rollup", "extract": "admin extract", "topics": "to
 
 def _job(_: click.Context, __: click.Parameter, value: str) -> Job:
     if value in UNPLANNED:
-        raise FieldError(f"{show(value)} has no plan; run it with `recollect {UNPLANNED[value]}`", field="JOB")
-    return named("JOB", value, Job)
+        raise FieldError(f"{show(value)} has no plan; run it with `recollect {UNPLANNED[value]}`", field="job")
+    return named("job", value, Job)
 
 
 def _jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

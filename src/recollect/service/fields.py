@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from recollect.errors import FieldError, remedy, show
 from recollect.model.level import PLAIN, Level
-from recollect.model.limits import LONGEST_ID, LONGEST_TEXT, LONGEST_TITLE
+from recollect.model.limits import LONGEST_ID, LONGEST_TEXT, LONGEST_TITLE, a_share
 from recollect.model.memory import MOST_ITEMS, Kind, Status
 from recollect.model.trust import Provenance
 from recollect.ranking.lines import read_moment
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profiles import BUILT_IN, built_in
 
 MOST_AT_ONCE = 1_000
 """How many drafts, events, turns or results one request is about at most."""
@@ -32,9 +32,12 @@ def _moment(value: object) -> datetime:
 
 def _profile(value: str) -> str:
     """Only by name: whoever asks from outside names no file of the server."""
-    if value not in BUILT_IN:
-        raise FieldError(f"{show(value)} is no profile; {remedy(value, BUILT_IN)}", field="profile")
+    built_in(value)
     return value
+
+
+def _share(value: float) -> float:
+    return a_share("share", value)
 
 
 def _known(choices: Iterable[str], what: str) -> AfterValidator:
@@ -66,7 +69,10 @@ ScopePath = Annotated[
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Line = Annotated[str, Field(min_length=1, max_length=LONGEST_TITLE)]
 Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+UNIT = WithJsonSchema({"type": "number", "minimum": 0.0, "maximum": 1.0})
+"""The schema of a number within 0..1, which is refused otherwise in the words of the engine."""
+
+Share = Annotated[float, BeforeValidator(_share), UNIT]
 Moment = Annotated[
     datetime,
     PlainValidator(_moment),

@@ -42,10 +42,16 @@ def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
         case "missing":
             return FieldError("is missing", field=field)
         case _ if isinstance(cause, FieldError):
-            return FieldError(cause.problem, field=field)
+            return FieldError(cause.problem, field=_meant(found["loc"], cause))
         case _ if cause is not None:
             return FieldError(str(cause), field=field)
         case _:
             return FieldError(
                 f"{show(found['input'])} does not fit: {found['msg'][0].lower()}{found['msg'][1:]}", field=field
             )
+
+
+def _meant(path: tuple[int | str, ...], cause: FieldError) -> str | None:
+    """The field that is refused: of a list the list, as everywhere, and of a whole request the one that is named."""
+    named = path[:-1] if path and isinstance(path[-1], int) else path
+    return ".".join(str(part) for part in named) or cause.field

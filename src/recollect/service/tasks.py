@@ -2,15 +2,17 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
 from recollect.model.episode import Result
+from recollect.model.limits import an_outcome
 from recollect.render import episodes as rendered
 from recollect.service import shapes
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
+    UNIT,
     Id,
     Key,
     Limit,
@@ -27,6 +29,8 @@ from recollect.service.fields import (
 )
 from recollect.service.memories import believed
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+
+Outcome = Annotated[float, BeforeValidator(lambda value: an_outcome("outcome", value)), UNIT]
 
 
 class StartEpisode(Request):
@@ -64,7 +68,7 @@ class CompleteEpisode(Request):
 
     scope: ScopePath
     id: Id = Field(description="The episode.")
-    outcome: Share = Field(description="From 0, it failed, to 1.")
+    outcome: Outcome = Field(description="From 0, it failed, to 1.")
     lessons: Texts = Field(default_factory=list[str])
     failure_modes: Texts = Field(default_factory=list[str])
     contexts: Names = Field(default_factory=list[str])

@@ -153,7 +153,7 @@ def test_a_problem_is_told_as_rfc_9457_has_it(standing: Scene) -> None:
     answer = standing.ask("remember", {**TEA, "importance": 5})
     assert answer.headers["content-type"] == "application/problem+json"
     told = answer.json()
-    assert told.pop("detail").startswith("field 'importance': 5 does not fit")
+    assert told.pop("detail").startswith("field 'importance': 5 is not within 0..1")
     assert told == {
         "status": 400,
         "title": "What is asked for cannot be",

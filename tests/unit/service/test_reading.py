@@ -3,12 +3,13 @@
 import pytest
 
 import recollect
-from recollect.errors import FieldError, InvalidInput
+from recollect.errors import FieldError, InvalidInput, NotFound
 from recollect.service.access import Caller, Grant, Right, a_reach
 from recollect.service.memories import Remember, RememberAll
 from recollect.service.reading import read_json, read_request
 from recollect.service.recalls import Recall
 from recollect.service.service import Service
+from recollect.service.tasks import CompleteEpisode
 from recollect.service.upkeep import Erase
 
 ODD = (
@@ -50,16 +51,24 @@ def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
         (RememberAll, {"scope": "acme", "drafts": []}, "field 'drafts'"),
         (RememberAll, {"scope": "acme", "drafts": [{"text": "a"}] * 1001}, "field 'drafts'"),
         (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "x": 1}]}, "field 'drafts.0.x': there is no such"),
-        (Recall, {"scope": "acme"}, "exactly one of query and turns"),
-        (Recall, {"scope": "acme", "query": "a", "profile": "/etc/passwd"}, "'/etc/passwd' is no profile"),
+        (Remember, {"scope": "acme", "text": "a", "importance": -1}, "field 'importance': -1 is not within 0..1"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "kind": "x"}]}, "field 'drafts.0.kind': 'x' is no"),
+        (Recall, {"scope": "acme"}, "field 'query': say what is asked by exactly one of query and turns"),
+        (Recall, {"scope": "acme", "query": "a", "kinds": ["facts"]}, "field 'kinds': 'facts' is no kind"),
         (Recall, {"scope": "acme", "query": "a", "tokens": 10**9}, "field 'tokens'"),
-        (Erase, {"scope": "acme"}, "exactly one of id, source and everything"),
+        (CompleteEpisode, {"scope": "acme", "id": "a", "outcome": 2}, "field 'outcome': 2 is no outcome; give a number"),
+        (Erase, {"scope": "acme"}, "field 'id': say what to erase by exactly one of id, source and everything"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_its_field(model: type, given: dict[str, object], told: str) -> None:
     with pytest.raises(FieldError) as raised:
         read_request(model, given)
     assert told in str(raised.value)
+
+
+def test_a_profile_that_is_not_there_is_told_as_the_engine_tells_it_and_no_file_is_looked_for() -> None:
+    with pytest.raises(NotFound, match="no profile is called '/etc/passwd'; known are"):
+        read_request(Recall, {"scope": "acme", "query": "a", "profile": "/etc/passwd"})
 
 
 def test_the_scope_of_the_key_is_taken_where_none_is_said() -> None:

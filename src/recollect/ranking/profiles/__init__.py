@@ -6,7 +6,7 @@ Reading them is part of loading the code, as importing a module is; it is the on
 from collections.abc import Mapping
 from importlib.resources import files
 
-from recollect.errors import NotFound, remedy
+from recollect.errors import NotFound, remedy, show
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 
@@ -27,5 +27,5 @@ def built_in(name: str) -> Profile:
     """The built-in profile of that name."""
     if name not in BUILT_IN:
         file = " (recollect.profile reads a file)" if name.endswith(".toml") else ""
-        raise NotFound(f"no profile is called {name!r}; {remedy(name, BUILT_IN)}{file}")
+        raise NotFound(f"no profile is called {show(name)}; {remedy(name, BUILT_IN)}{file}")
     return BUILT_IN[name]
