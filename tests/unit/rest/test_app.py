@@ -21,6 +21,7 @@ from recollect.service.access import Caller, Grant, Right, a_reach
 from recollect.service.front import Limits
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
+from tests.unit.service.least import least
 
 from .scene import HERE, KEY, PORT, Scene, a_scene, pieces, well
 
@@ -53,27 +54,6 @@ def test_every_route_is_an_operation_with_its_right_or_is_known_to_be_public(sta
         (method,) = (route.methods or set()) - {"HEAD"}
         answer = standing.send(method, route.path)
         assert (answer.status_code == 401) is (route.path not in PUBLIC), route.path
-
-
-VALUES: dict[str, Any] = {
-    **dict.fromkeys(("text", "id", "query", "context_id", "name_or_id", "task", "type"), "x"),
-    **dict.fromkeys(("content", "title", "summary", "observation_id"), "x"),
-    **dict.fromkeys(("scope", "user_id"), "acme"),
-    "outcome": 0.5,
-    "job": "consolidate",
-    "run": 1,
-    "source": "x",
-    **{key: [{"text": "x"}] for key in ("events", "turns", "drafts")},
-}
-ALSO = {"recall": "query", "search": "query", "why": "query", "erase": "source"}
-"""What is needed though no field alone is."""
-
-
-def least(name: str) -> dict[str, Any]:
-    """As little as an operation can be asked with."""
-    needed = [one for one, field in OPERATIONS[name].request.model_fields.items() if field.is_required()]
-    found = {one: VALUES[one] for one in (*needed, *filter(None, [ALSO.get(name)]))}
-    return {**found, "type": "fact"} if name == "mem_save" else found
 
 
 @pytest.mark.parametrize("right", Right)

@@ -1,0 +1,287 @@
+"""The faces without a server: the library as one calls it, and the command line as one types it."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect.cli.main import BUSY, EXIT_CODES
+from recollect.errors import RecollectError
+from recollect.ranking.profiles import BUILT_IN
+from recollect.render import curation, episodes, extraction, graph, plan, replay, timeline, topics, wire
+from recollect.service.problems import CODES, Code, problem_of
+from tests.acceptance.shell import Shell
+from tests.contract.clients import Answer, Refusal
+
+MOMENTS = ("at", "as_of")
+
+
+class Python:
+    """The library, called as one calls it, and rendered by the one JSON shape."""
+
+    name = "python"
+
+    def __init__(self, store: Path) -> None:
+        self._engine = recollect.open(store, embedder="hashing")
+        self._observations = recollect.ObservationMemory(self._engine)
+
+    def ask(self, operation: str, given: Mapping[str, Any]) -> Answer:
+        read = {name: datetime.fromisoformat(value) if name in MOMENTS else value for name, value in given.items()}
+        try:
+            answer: Mapping[str, Any] = getattr(self, operation)(**read)
+        except RecollectError as error:
+            return Refusal(**{name: getattr(problem_of(error), name) for name in ("code", "message", "field", "line")})
+        return answer
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of seed 003, told as it is sent."""
+        method = getattr(self._observations, name)
+        return lambda **given: method(**given).model_dump(mode="json")
+
+    def mem_search(self, **given: Any) -> Mapping[str, Any]:
+        found = self._observations.mem_search(**given)
+        return {"observations": [one.model_dump(mode="json") for one in found]}
+
+    def remember(self, text: str, **given: Any) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.remember(text, **given))
+
+    def remember_all(self, drafts: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
+        return {"receipts": [wire.receipt(one) for one in self._engine.remember_all(drafts, scope=scope)]}
+
+    def observe(self, events: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
+        return {"receipts": [wire.receipt(one) for one in self._engine.observe(_dated(events), scope=scope)]}
+
+    def extract(self, turns: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
+        found = self._engine.extract(_dated(turns), scope=scope)
+        return {**extraction.data([(found.receipts, found.extraction)]), "redacted": dict(found.redacted)}
+
+    def browse(self, scope: str) -> Mapping[str, Any]:
+        return timeline.fields(self._engine.browse(scope=scope))
+
+    def expand(self, id: str, scope: str) -> Mapping[str, Any]:
+        return timeline.expansion(self._engine.expand(id, scope=scope))
+
+    def list_topics(self, scope: str) -> Mapping[str, Any]:
+        return {"scope": scope, "topics": [topics.fields(one) for one in self._engine.topics(scope=scope)]}
+
+    def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
+        return wire.context(self._engine.recall(query, **given))
+
+    def brief(self, **given: Any) -> Mapping[str, Any]:
+        return wire.context(self._engine.brief(**given))
+
+    def search(self, query: str, scope: str, **given: Any) -> Mapping[str, Any]:
+        found = self._engine.search(query, scope=scope, **given)
+        self._engine.served(found, scope=scope)
+        return wire.search(found)
+
+    def why(self, id: str, query: str, **given: Any) -> Mapping[str, Any]:
+        return wire.why(self._engine.why(id, query, **given))
+
+    def feedback(self, context_id: str, scope: str, helped: tuple[str, ...] = (), **more: Any) -> Mapping[str, Any]:
+        noted = self._engine.feedback(context_id, scope=scope, helped=helped, **more)
+        return wire.feedback(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
+
+    def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
+        return replay.fields(self._engine.replay(context_id, scope=scope))
+
+    def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.revise(id, text, **given))
+
+    def forget(self, id: str, scope: str) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.forget(id, scope=scope))
+
+    def restore(self, id: str, scope: str) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.restore(id, scope=scope))
+
+    def pin(self, id: str, scope: str) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.pin(id, scope=scope))
+
+    def unpin(self, id: str, scope: str) -> Mapping[str, Any]:
+        return wire.receipt(self._engine.unpin(id, scope=scope))
+
+    def undo(self, run: int, scope: str) -> Mapping[str, Any]:
+        return curation.undone_fields(self._engine.undo(run, scope=scope))
+
+    def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
+        memory = self._engine.get(id, scope=scope)
+        by = wire.replacement(self._engine.replacement(memory, scope=scope))
+        return {**wire.memory(memory), "usage": wire.usage(self._engine.usage(id, scope=scope)), "replacement": by}
+
+    def get_history(self, id: str, scope: str) -> Mapping[str, Any]:
+        versions = self._engine.history(id, scope=scope)
+        by = self._engine.replacement(versions[-1], scope=scope)
+        told = [wire.memory(one) for one in versions]
+        return {"id": id, "versions": told, "replacement": wire.replacement(by)}
+
+    def list_memories(self, scope: str, **given: Any) -> Mapping[str, Any]:
+        found = self._engine.memories(scope=scope, **given)
+        return {"scope": scope, "memories": [wire.memory(one) for one in found], "next": None}
+
+    def stats(self, scope: str) -> Mapping[str, Any]:
+        return {"scope": scope, **wire.stats(self._engine.stats(scope=scope))}
+
+    def list_scopes(self, scope: str) -> Mapping[str, Any]:
+        return {"scopes": [str(one) for one in self._engine.scopes(scope=scope)]}
+
+    def list_profiles(self) -> Mapping[str, Any]:
+        told = [{"name": one.name, "version": one.version, "about": one.about} for one in BUILT_IN.values()]
+        return {"profiles": told}
+
+    def list_entities(self, scope: str) -> Mapping[str, Any]:
+        return {"scope": scope, "entities": graph.names(self._engine.entities(scope=scope))}
+
+    def get_neighbours(self, name_or_id: str, scope: str) -> Mapping[str, Any]:
+        return graph.fields(self._engine.neighbours(name_or_id, scope=scope))
+
+    def start_episode(self, task: str, **given: Any) -> Mapping[str, Any]:
+        return episodes.whole(self._engine.episodes.start(task, **given))
+
+    def record_action(self, id: str, type: str, **given: Any) -> Mapping[str, Any]:
+        return episodes.whole(self._engine.episodes.record(id, type, **given))
+
+    def complete_episode(self, id: str, outcome: float, **given: Any) -> Mapping[str, Any]:
+        return episodes.completed(self._engine.episodes.complete(id, outcome, **given))
+
+    def get_similar_episodes(self, task: str, scope: str) -> Mapping[str, Any]:
+        found = self._engine.episodes.similar(task, scope=scope)
+        return {"scope": scope, "episodes": [episodes.similar_fields(one) for one in found]}
+
+    def get_failure_modes(self, task: str, scope: str) -> Mapping[str, Any]:
+        found = self._engine.episodes.failure_modes(task, scope=scope)
+        return {"scope": scope, "failure_modes": [episodes.failure_fields(one) for one in found]}
+
+    def list_episodes(self, scope: str) -> Mapping[str, Any]:
+        return {"scope": scope, "episodes": [episodes.fields(one) for one in self._engine.episodes.list(scope=scope)]}
+
+    def get_episode(self, id: str, scope: str) -> Mapping[str, Any]:
+        return episodes.whole(self._engine.episodes.show(id, scope=scope))
+
+    def run_job(self, job: str, *, scope: str, dry_run: bool = True) -> Mapping[str, Any]:
+        if dry_run:
+            return {"dry_run": True, "plan": plan.plan_fields(self._engine.plan(job, scope=scope)), "runs": []}
+        return {
+            "dry_run": False,
+            "plan": None,
+            "runs": [plan.run_ids(one) for one in self._engine.run(job, scope=scope)],
+        }
+
+    def prune_vector_index(self, scope: str) -> Mapping[str, Any]:
+        return self.run_job("prune-vectors", scope=scope)
+
+    def erase(self, *, dry_run: bool = True, scope: str, **given: Any) -> Mapping[str, Any]:
+        if dry_run:
+            ids = [one.id for one in self._engine.erasable(scope=scope, **given)]
+            return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
+        return {"dry_run": False, **wire.erasure(self._engine.erase(scope=scope, **given))}
+
+
+def _dated(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**one, "at": datetime.fromisoformat(one["at"])} for one in said]
+
+
+WORDS = {
+    "get_memory": ("show", ("id",)),
+    "get_history": ("history", ("id",)),
+    "list_memories": ("list", ()),
+    "list_profiles": ("profiles list", ()),
+    "list_entities": ("graph", ()),
+    "get_neighbours": ("graph", ("name_or_id",)),
+    "start_episode": ("episodes start", ("task",)),
+    "record_action": ("episodes record", ("id", "type")),
+    "complete_episode": ("episodes complete", ("id", "outcome")),
+    "get_similar_episodes": ("episodes similar", ("task",)),
+    "get_failure_modes": ("episodes failures", ("task",)),
+    "list_episodes": ("episodes list", ()),
+    "get_episode": ("episodes show", ("id",)),
+    "remember": ("remember", ("text",)),
+    "recall": ("recall", ("query",)),
+    "search": ("search", ("query",)),
+    "why": ("why", ("id", "query")),
+    "revise": ("revise", ("id", "text")),
+    "feedback": ("feedback", ("context_id",)),
+    "replay": ("replay", ("context_id",)),
+    "undo": ("curate undo", ("run",)),
+    "run_job": ("admin plan", ("job",)),
+    "prune_vector_index": ("admin plan prune-vectors", ()),
+    **{name: (name, ("id",)) for name in ("forget", "restore", "pin", "unpin")},
+}
+"""How an operation is typed: the command, and what it takes without an option."""
+
+OPTIONS = {"tags": "tag", "kinds": "kind", "statuses": "status", "lessons": "lesson", "failure_modes": "failure"}
+"""What an option is called that may be repeated."""
+
+
+class CommandLine:
+    """The command `recollect` with --json."""
+
+    name = "command line"
+
+    def __init__(self, store: Path) -> None:
+        self._shell = Shell(store)
+
+    def ask(self, operation: str, given: Mapping[str, Any]) -> Answer:
+        command, plain = WORDS.get(operation, (operation, ()))
+        places = [str(given[name]) for name in plain]
+        options = [word for name, value in given.items() if name not in plain for word in self._typed(name, value)]
+        extra = ["--yes"] if operation == "erase" else []
+        outcome = self._shell.any(*command.split(), *places, *options, *extra, "--json")
+        if outcome.stdout.startswith(("{", "[")):
+            return self._answer(operation, json.loads(outcome.stdout))
+        return Refusal(EXITS[outcome.exit_code], outcome.stderr.partition("Error: ")[2].removesuffix("\n"))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _typed(self, name: str, value: Any) -> list[str]:
+        option = _option(name)
+        match value:
+            case False:
+                return []
+            case True:
+                return [option]
+            case list():
+                return [word for one in value for word in (option, str(one))]
+            case _:
+                return [option, str(value)]
+
+    def _answer(self, operation: str, told: Any) -> Mapping[str, Any]:
+        """What a command tells, in the form of the operation, which has more to say."""
+        match operation:
+            case "erase":  # a command asks at the terminal whether it is meant, instead of a dry run
+                return {"dry_run": False, **told}
+            case "list_memories":  # a command lists all there are, and the operation page by page
+                return {**told, "next": None}
+            case "list_profiles":  # a list of its own, which no other field could join
+                return {"profiles": told}
+            case "run_job" | "prune_vector_index":  # a plan is a command of its own
+                return {"dry_run": True, "plan": told, "runs": []}
+            case _:
+                return told
+
+
+EXITS = {1: Code.INTERNAL, 2: Code.INVALID, 3: Code.NOT_FOUND, 4: Code.BUSY}
+"""What the exit codes of the command line say."""
+
+
+def in_a_shell(refusal: Refusal, operation: str) -> Refusal:
+    """The refusal as a shell tells it: by an exit code, and in words that name the options as they are typed."""
+    _, plain = WORDS.get(operation, (operation, ()))
+    kind = next(kind for kind, code in CODES.items() if code is refusal.code)
+    code = BUSY if refusal.retryable else next(code for error, code in EXIT_CODES.items() if issubclass(kind, error))
+    typed = re.sub(
+        r"^field '(\w+)'",
+        lambda found: found.group() if found[1] in plain else f"field '{_option(found[1])}'",
+        refusal.message,
+    )
+    return Refusal(EXITS[code], typed)
+
+
+def _option(name: str) -> str:
+    return f"--{OPTIONS.get(name, name).replace('_', '-')}"
