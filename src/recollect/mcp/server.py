@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from recollect.errors import RecollectError, TooLarge, Unauthenticated
+from recollect.errors import Overdue, RecollectError, TooLarge, Unauthenticated
 from recollect.mcp.catalogue import CORE, Toolsets
 from recollect.mcp.face import NAME, Context, Face
 from recollect.service.access import Caller
@@ -38,6 +38,7 @@ STATUSES: Mapping[Code, int] = {
     Code.TOO_LARGE: 413,
     Code.UNAUTHENTICATED: 401,
     Code.FORBIDDEN: 403,
+    Code.OVERDUE: 408,
 }
 """The status of a request that is refused before the protocol is spoken; what it is in the protocol, `face` says."""
 
@@ -78,11 +79,17 @@ class Door:
             await _refusal(fault(NAME, RuntimeError("the protocol is not spoken yet")))(scope, receive, send)
         else:
             trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
-            await self._speaking.handle_request({**scope, "headers": trimmed, CALLER: caller}, receive, send)
+            try:
+                speaking = {**scope, "headers": trimmed, CALLER: caller}
+                await self._speaking.handle_request(speaking, self._in_time(receive), send)
+            except Overdue as error:
+                self._front.refused(NAME, NOBODY, caller.name, error)
+                await _refusal(problem_of(error))(scope, receive, send)
 
     def _in_time(self, receive: Receive) -> Receive:
-        """The same, but whoever takes too long to send a body has hung up."""
-        until, whole = asyncio.get_running_loop().time() + self._front.limits.seconds, False
+        """The same, but for a body that takes too long to come, which nobody waits for."""
+        seconds = self._front.limits.seconds
+        until, whole = asyncio.get_running_loop().time() + seconds, False
 
         async def received() -> Message:
             nonlocal whole
@@ -91,8 +98,8 @@ class Door:
             try:
                 async with asyncio.timeout_at(until):
                     found = await receive()
-            except TimeoutError:
-                found = {"type": "http.disconnect"}
+            except TimeoutError as error:
+                raise Overdue(f"the body did not come within {seconds:g} seconds; send it without waiting") from error
             whole = not found.get("more_body", False)
             return found
 

@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.mcp.resources import address_of
 from recollect.service.access import Right
+from recollect.service.front import Limits
 
 from .rig import ERAS, NOW, Office, call, over_http, problem, serving
 
@@ -341,3 +343,16 @@ def test_the_prompts_tell_what_is_known_and_what_went_wrong_between_marks_that_n
             assert "remember" in kept.messages[0].content.text  # type: ignore[union-attr]
 
     asyncio.run(ask())
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(office: Office) -> None:
+    with serving(":memory:", office, limits=Limits(seconds=0.05)) as url:
+        place = urlsplit(url)
+        with closing(http.client.HTTPConnection(place.netloc, timeout=60)) as connection:
+            connection.putrequest("POST", place.path)
+            for name, value in {**headers(office.key()), "Content-Length": "100"}.items():
+                connection.putheader(name, value)
+            connection.endheaders(b"{")  # and then nothing
+            with connection.getresponse() as refused:
+                assert refused.status == 408
+        assert [one.outcome for one in office.asked] == ["overdue"]
