@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 AGENT = "agent"
 """What whoever speaks over standard input is called in what is kept."""
 
-NOT_INSTALLED = "what MCP needs is not installed; install recollect with its extra server (pip install '.[server]')"
+NOT_INSTALLED = (
+    "what MCP needs is not installed; install recollect with its extra server (in its folder: pip install '.[server]')"
+)
 
 
 @click.command(short_help="Be the memory of an agent that speaks MCP.")
@@ -53,20 +56,18 @@ def mcp(place: "Place", scope: str | None, read_only: bool, tools: str) -> None:
 
 
 def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
-    """Who will speak, and what is offered; refused is what makes no sense."""
-    try:
-        from recollect.mcp.catalogue import toolsets
-    except ImportError as error:
-        raise InvalidInput(NOT_INSTALLED) from error
+    """Who will speak, and what is offered; refused is what makes no sense, and what cannot be spoken here."""
+    from recollect.mcp.catalogue import toolsets
+
+    if find_spec("mcp") is None:
+        raise InvalidInput(NOT_INSTALLED)
     return agent(scope, read_only=read_only), toolsets(tools)
 
 
 def speak(make: "Callable[[], Made]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets") -> None:
     """Speak with the agent; the store is made open when it is needed."""
-    try:
-        from recollect.mcp.stdio import serve
-    except ImportError as error:
-        raise InvalidInput(NOT_INSTALLED) from error
+    from recollect.mcp.stdio import serve
+
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

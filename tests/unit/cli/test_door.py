@@ -57,3 +57,12 @@ def test_what_is_no_plain_call_is_left_to_the_whole_command_line(typed: list[str
 
 def test_a_process_knows_for_how_long_it_has_been() -> None:
     assert age() >= 0.0
+
+
+def test_without_what_mcp_needs_one_line_says_what_to_install() -> None:
+    hidden = "import sys; sys.modules['mcp'] = None; sys.argv = ['recollect', 'mcp']"
+    script = f"{hidden}; from recollect.cli.door import main; main()"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert "pip install '.[server]'" in ended.stderr
