@@ -391,7 +391,7 @@ class Episode(Shape):
 
     id: str
     scope: str
-    task: str
+    task: str | None = Field(description="None to whoever may write and not read; nor are others' words told there.")
     plan: list[str]
     session: str | None
     started_at: str

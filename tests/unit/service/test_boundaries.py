@@ -94,6 +94,21 @@ def test_a_key_that_may_only_write_reads_nothing_by_writing(service: Service) ->
         assert (told["id"], told["memory"]) == (id, None)
 
 
+def test_a_key_that_may_only_write_reads_nothing_of_a_task_by_working_on_it(service: Service) -> None:
+    began = {"task": "book a seat for Ana", "plan": ["ask her mother"], "session": "monday"}
+    id = asked(service, "start_episode", **began)["id"]
+    asked(service, "record_action", id=id, type="ask", input="what does she earn?", output="a lot")
+    recorded = asked(service, "record_action", WRITER, id=id, type="book")
+    ended = asked(service, "complete_episode", WRITER, id=id, outcome=0.9, lessons=["Book early"])
+    for told in (recorded, ended):
+        assert (told["id"], told["task"], told["plan"], told["session"]) == (id, None, [], None)
+        assert (told["actions"], told["contexts"]) == ([], [])
+    assert (recorded["outcome"], ended["outcome"]["lessons"]) == (None, ["Book early"])
+    assert [one["type"] for one in asked(service, "get_episode", id=id)["actions"]] == ["ask", "book"]
+    with_read = asked(service, "complete_episode", STRANGER, id=id, outcome=0.9, lessons=["Book early"])
+    assert with_read["task"] == began["task"]
+
+
 def test_undo_tells_a_key_for_one_scope_nothing_of_the_runs_of_others(service: Service) -> None:
     asked(service, "remember", text="Ana lives in Rome")
     theirs = asked(service, "remember", scope=BOB, text="Bob lives in Oslo")["memory"]["commit"]
