@@ -24,7 +24,7 @@ class Python:
 
     name = "python"
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path | str) -> None:
         self._engine = recollect.open(store, embedder="hashing")
         self._observations = recollect.ObservationMemory(self._engine)
 
@@ -251,7 +251,7 @@ class CommandLine:
             case _:
                 return [option, str(value)]
 
-    def _answer(self, operation: str, told: Any) -> Mapping[str, Any]:
+    def _answer(self, operation: str, told: Any) -> Any:
         """What a command tells, in the form of the operation, which has more to say."""
         match operation:
             case "erase":  # a command asks at the terminal whether it is meant, instead of a dry run

@@ -137,20 +137,24 @@ class Grpc:
 
     def __init__(self, served: Served, key: str | None = None) -> None:
         self._channel = grpc.insecure_channel(served.rpc)
-        self._metadata = (("authorization", f"Bearer {key or served.token}"),)
+        self._key = key or served.token
 
     def ask(self, operation: str, given: Mapping[str, Any]) -> Answer:
-        """What is answered to a call; what is null or empty is absent from a message."""
-        path = f"/{SERVICE.full_name}/{camel(operation)}"
-        method = METHODS[path]
-        call = self._channel.unary_unary(
-            path, request_serializer=method.request.SerializeToString, response_deserializer=method.answer.FromString
-        )
         try:
-            answer = call(ParseDict(dict(given), method.request()), metadata=self._metadata, timeout=PATIENCE)
+            return read(self.called(self._channel, self._key, operation, given))
         except grpc.RpcError as error:
             return _refused(error)
-        return read(answer)
+
+    @staticmethod
+    def called(channel: grpc.Channel, key: str, operation: str, given: Mapping[str, Any]) -> Any:
+        """The message that answers a call; what is null or empty is absent from it."""
+        path = f"/{SERVICE.full_name}/{camel(operation)}"
+        method = METHODS[path]
+        call = channel.unary_unary(
+            path, request_serializer=method.request.SerializeToString, response_deserializer=method.answer.FromString
+        )
+        asked = ParseDict(dict(given), method.request())
+        return call(asked, metadata=(("authorization", f"Bearer {key}"),), timeout=PATIENCE)
 
     def close(self) -> None:
         self._channel.close()
