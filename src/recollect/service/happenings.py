@@ -12,7 +12,7 @@ from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
 from recollect.render import extraction, graph, timeline, topics, wire
-from recollect.service import shapes
+from recollect.service import shapes, unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import MOST_AT_ONCE, Id, Limit, Moment, ProvenanceName, ScopePath, Text, one_of
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
@@ -156,6 +156,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipts,
         run=_observe,
         toolset=Toolset.CORE,
+        unread=unread.receipts,
     ),
     Operation(
         name="extract",
@@ -171,6 +172,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Extracted,
         run=_extract,
         toolset=Toolset.CORE,
+        unread=unread.extracts,
     ),
     Operation(
         name="browse",

@@ -9,9 +9,8 @@ from recollect.errors import AccessDenied, NotFound, show
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import a_scope
 from recollect.model.trust import TRUST, Provenance
-from recollect.model.verdict import Receipt
 from recollect.render import wire
-from recollect.service import shapes
+from recollect.service import shapes, unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     MOST_AT_ONCE,
@@ -137,13 +136,7 @@ def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answe
 
 def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
     changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
-    return _told(engine.revise(request.id, request.text, **changes), request, caller)
-
-
-def _told(receipt: Receipt, request: Named, caller: Caller) -> Answer:
-    """The receipt of a change; whoever may not read is told what became of the memory, and not what it says."""
-    told = wire.receipt(receipt)
-    return told if caller.may(Right.READ, a_scope(request.scope)) else {**told, "memory": None}
+    return wire.receipt(engine.revise(request.id, request.text, **changes))
 
 
 def _refuse_less_trusted(engine: Engine, request: Named, caller: Caller) -> None:
@@ -156,21 +149,21 @@ def _refuse_less_trusted(engine: Engine, request: Named, caller: Caller) -> None
 
 def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
     _refuse_less_trusted(engine, request, caller)
-    return _told(engine.forget(request.id, scope=request.scope), request, caller)
+    return wire.receipt(engine.forget(request.id, scope=request.scope))
 
 
-def _restore(engine: Engine, request: Named, caller: Caller) -> Answer:
-    return _told(engine.restore(request.id, scope=request.scope), request, caller)
+def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
+    return wire.receipt(engine.restore(request.id, scope=request.scope))
 
 
 def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
     _refuse_less_trusted(engine, request, caller)
-    return _told(engine.pin(request.id, scope=request.scope), request, caller)
+    return wire.receipt(engine.pin(request.id, scope=request.scope))
 
 
 def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
     _refuse_less_trusted(engine, request, caller)
-    return _told(engine.unpin(request.id, scope=request.scope), request, caller)
+    return wire.receipt(engine.unpin(request.id, scope=request.scope))
 
 
 def _readable(memory: Memory, scope: str, caller: Caller) -> Memory:
@@ -221,6 +214,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_remember,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="remember_all",
@@ -233,6 +227,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipts,
         run=_remember_all,
         toolset=Toolset.OPERATOR,
+        unread=unread.receipts,
     ),
     Operation(
         name="revise",
@@ -248,6 +243,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_revise,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="forget",
@@ -260,6 +256,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_forget,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="restore",
@@ -272,6 +269,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_restore,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="pin",
@@ -284,6 +282,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_pin,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="unpin",
@@ -296,6 +295,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_unpin,
         toolset=Toolset.CORE,
+        unread=unread.receipt,
     ),
     Operation(
         name="get_memory",

@@ -12,6 +12,7 @@ from recollect.engine.sessions import BESIDE, MOST_BESIDE
 from recollect.model.memory import Kind
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
+from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import Id, KindName, Line, ScopePath, Text
 from recollect.service.operation import Answer, Effect, Operation, Request, Shape, Toolset
@@ -118,6 +119,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SessionRecord,
         run=_asked(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
+        unread=unread.own,
     ),
     Operation(
         name="mem_session_summary",
@@ -130,6 +132,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SessionRecord,
         run=_asked(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
+        unread=unread.own,
     ),
     Operation(
         name="mem_save",
@@ -145,6 +148,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SaveResult,
         run=_asked(ObservationMemory.mem_save),
         toolset=Toolset.OBSERVATIONS,
+        unread=unread.saved,
     ),
     Operation(
         name="mem_search",

@@ -68,7 +68,7 @@ class Operation(Generic[R]):
     """One thing that can be asked for: who may, what it takes and gives, and what it does.
 
     `repeatable` is whether the same once more does nothing more, but that it may be counted as said again. `about`
-    teaches a model when to use it.
+    teaches a model when to use it. `unread` is what is left of the answer for whoever may do this and not read.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Operation(Generic[R]):
     answer: type[BaseModel]
     run: Callable[[Engine, R, Caller], Answer]
     toolset: Toolset
+    unread: Callable[[Answer], Answer] | None = None
 
     @property
     def keyed(self) -> bool:

@@ -11,7 +11,7 @@ from recollect.model.scope import a_scope
 from recollect.ranking.proof import Exact
 from recollect.render import replay as replayed
 from recollect.render import wire
-from recollect.service import shapes
+from recollect.service import shapes, unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     MOST_AT_ONCE,
@@ -228,6 +228,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Noted,
         run=_feedback,
         toolset=Toolset.CORE,
+        unread=unread.own,
     ),
     Operation(
         name="replay",

@@ -6,7 +6,7 @@ from typing import Any
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound, remedy, show
 from recollect.model.scope import a_scope
-from recollect.service.access import WHOLE, Caller, Reach
+from recollect.service.access import WHOLE, Caller, Reach, Right
 from recollect.service.operation import Answer, Operation, Request
 from recollect.service.operations import OPERATIONS
 from recollect.service.reading import read_request
@@ -24,9 +24,11 @@ class Service:
         request = read_request(operation.request, with_scope(operation, given, caller))
         if request.whose is None:
             caller.refuse_without(operation.right)
-        else:
-            caller.refuse_unless(operation.right, reach_of(request, request.whose))
-        return operation.run(self.engine, request, caller)
+            return operation.run(self.engine, request, caller)
+        reach = reach_of(request, request.whose)
+        caller.refuse_unless(operation.right, reach)
+        answer = operation.run(self.engine, request, caller)
+        return answer if operation.unread is None or caller.may(Right.READ, reach) else operation.unread(answer)
 
 
 def an_operation(name: str) -> Operation[Any]:

@@ -8,9 +8,8 @@ from recollect.engine.engine import Engine
 from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
 from recollect.model.episode import Result
 from recollect.model.limits import an_outcome
-from recollect.model.scope import a_scope
 from recollect.render import episodes as rendered
-from recollect.service import shapes
+from recollect.service import shapes, unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     UNIT,
@@ -114,21 +113,12 @@ def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
 
 def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
     given = {**request.given("id", "type"), "provenance": believed(request.provenance, caller)}
-    return _told(rendered.whole(engine.episodes.record(request.id, request.type, **given)), request, caller)
+    return rendered.whole(engine.episodes.record(request.id, request.type, **given))
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
     given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
-    return _told(rendered.completed(engine.episodes.complete(request.id, request.outcome, **given)), request, caller)
-
-
-def _told(episode: Answer, request: RecordAction | CompleteEpisode, caller: Caller) -> Answer:
-    """The episode; whoever may not read is told how it stands, and nothing of what others said or did for it."""
-    if caller.may(Right.READ, a_scope(request.scope)):
-        return episode
-    ended = isinstance(request, CompleteEpisode)  # how it ended is the caller's own word
-    own = {"outcome": episode["outcome"] if ended else None, "value": episode["value"] if ended else None}
-    return {**episode, "task": None, "plan": [], "session": None, "contexts": [], "actions": [], **own}
+    return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
 
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
@@ -164,6 +154,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.WholeEpisode,
         run=_start,
         toolset=Toolset.CORE,
+        unread=unread.own,
     ),
     Operation(
         name="record_action",
@@ -176,6 +167,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.WholeEpisode,
         run=_record,
         toolset=Toolset.CORE,
+        unread=unread.recorded,
     ),
     Operation(
         name="complete_episode",
@@ -188,6 +180,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.CompletedEpisode,
         run=_complete,
         toolset=Toolset.CORE,
+        unread=unread.completed,
     ),
     Operation(
         name="get_similar_episodes",

@@ -1,5 +1,6 @@
 """What a key for one scope, or one that is believed less, learns and changes: nothing beyond what it is for."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -162,3 +163,47 @@ def test_every_request_says_whose_memories_it_is_about_by_a_field_or_that_it_is_
     assert all(
         one.request.whose in one.request.model_fields for name, one in OPERATIONS.items() if name not in unscoped
     )
+
+
+SECRETS = ("Weiss", "Kantstrasse", "diagnosis", "mother", "earns")
+"""What others said, and whoever may only write never reads."""
+
+
+def test_whoever_may_only_write_reads_none_of_the_words_of_others_by_any_write(service: Service) -> None:
+    said = "Ana Weiss lives in Kantstrasse"
+    topical = {"topic_key": "home", "metadata": {"private": "diagnosis"}}
+    id = asked(service, "remember", text=said, **topical)["id"]
+    asked(service, "remember", text="Ana's doctor is Weiss of Kantstrasse", subject="doctor")
+    asked(service, "mem_session_start")
+    asked(service, "mem_save", content="Ana earns what her mother earned", type="fact", title="Ana earns")
+    asked(service, "observe", events=[{"text": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}])
+    began = asked(service, "start_episode", task="ask her mother", plan=["say what she earns"])["id"]
+    context = asked(service, "recall", query="where does she live?")
+    given: dict[str, list[dict[str, Any]]] = {
+        "remember": [{"text": said.lower()}, {"text": "Ana's doctor is Adler", "subject": "doctor"}],
+        "remember_all": [{"drafts": [{"text": "She moved", "topic_key": "home"}, {"text": said}]}],
+        "revise": [{"id": id, "text": "She lives elsewhere"}],
+        **{name: [{"id": id}] for name in ("pin", "unpin", "forget")},
+        "observe": [{"events": [{"text": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}]}],
+        "extract": [{"turns": [{"text": "I live in Kantstrasse"}]}],
+        "feedback": [{"context_id": context["id"], "helped": [id], "answer": said}],
+        "start_episode": [{"task": "ask again"}],
+        "record_action": [{"id": began, "type": "ask"}],
+        "complete_episode": [{"id": began, "outcome": 1.0, "lessons": [said]}],
+        "mem_save": [{"content": "Ana saves", "type": "fact", "title": "Ana"}],
+        "mem_session_summary": [{"summary": "It was short"}],
+        "mem_session_end": [{"summary": "It was short"}],
+    }
+    writes = {name for name, one in OPERATIONS.items() if one.right is Right.WRITE}
+    assert set(given) == writes - {"mem_session_start"}  # which needs the right to read too
+    for name, all_of_it in given.items():
+        for one in all_of_it:
+            told = asked(service, name, WRITER, **one)
+            mine = json.dumps(one).lower()
+            leaked = [word for word in SECRETS if word.lower() in json.dumps(told).lower() and word.lower() not in mine]
+            assert leaked == [], name
+
+
+def test_every_write_says_what_of_its_answer_is_for_who_may_not_read() -> None:
+    silent = {name for name, one in OPERATIONS.items() if one.right is Right.WRITE and one.unread is None}
+    assert silent == {"mem_session_start"}

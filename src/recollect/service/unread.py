@@ -1,0 +1,46 @@
+"""Unread: what is left of an answer for whoever may write and not read, so that nobody reads by writing."""
+
+from recollect.service.operation import Answer
+
+OWN_WORDS = "refused"
+"""The verdict whose reason is about the draft alone; any other may quote what is known."""
+
+
+def own(answer: Answer) -> Answer:
+    """All of it: it says nothing that the caller has not said."""
+    return answer
+
+
+def receipt(answer: Answer) -> Answer:
+    """What became of a draft or a memory, and neither what the memory says nor why, which may quote another."""
+    told = {**answer, "memory": None}
+    return told if answer["verdict"] == OWN_WORDS or "reason" not in answer else {**told, "reason": None}
+
+
+def receipts(answer: Answer) -> Answer:
+    """The same of several."""
+    return {**answer, "receipts": [receipt(one) for one in answer["receipts"]]}
+
+
+def extracts(answer: Answer) -> Answer:
+    """The same of what a conversation left behind."""
+    return {**answer, "extracts": [receipt(one) for one in answer["extracts"]]}
+
+
+def saved(answer: Answer) -> Answer:
+    """What became of an observation, but not why, which may quote another."""
+    return answer if answer["outcome"] == OWN_WORDS else {**answer, "reason": None}
+
+
+def recorded(answer: Answer) -> Answer:
+    """Whether a task is under way, and nothing of what others said or did for it."""
+    return {**answer, **_NOTHING, "outcome": None, "value": None}
+
+
+def completed(answer: Answer) -> Answer:
+    """How a task ended, which is the caller's own word, and nothing of what others said or did for it."""
+    return {**receipts(answer), **_NOTHING}
+
+
+_NOTHING: Answer = {"task": None, "plan": [], "session": None, "contexts": [], "actions": []}
+"""A task without what it is."""
