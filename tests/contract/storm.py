@@ -51,7 +51,7 @@ class Storm:
             ("remember", {"text": DRAFT}),
             ("remember_all", {"drafts": [{"text": one, "key": one} for one in MANY]}),
             ("revise", {"id": self.revised, "text": AFTER}),
-            ("observe", {"events": [{"text": SEEN, "role": "tool", "id": "run-7"}]}),
+            ("observe", {"events": [{"content": SEEN, "role": "tool"}], "key": "seen"}),
             ("start_episode", {"task": "Sail to Lima", "key": "sail"}),
             ("record_action", {"id": self.acted, "type": "paint", "output": "green", "key": "paint"}),
             (

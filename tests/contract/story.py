@@ -156,9 +156,9 @@ OBSERVATIONS: Sequence[Step] = (
 SEVERAL: Sequence[Step] = (
     Step("remember_all", {"drafts": [{"text": "Bo drinks tea"}, {"text": "Cy runs at dawn", "key": "run"}]}),
     Step("remember_all", {"drafts": [{"text": "Di swims"}, {"text": "Cy sleeps at dawn", "key": "run"}]}),
-    Step("observe", {"events": [{"text": "The tests are green", "role": "tool", "at": NOON}]}),
-    Step("observe", {"events": [{"text": "The tests are green", "role": "tool", "at": NOON}]}),
-    Step("extract", {"turns": [{"text": "I prefer tea over coffee.", "at": NOON}]}),
+    Step("observe", {"events": [{"content": "The tests are green", "role": "tool", "at": NOON}]}),
+    Step("observe", {"events": [{"content": "The tests are green", "role": "tool", "at": NOON}]}),
+    Step("extract", {"turns": [{"content": "I prefer tea over coffee.", "at": NOON}]}),
     Step("list_topics", {}),
     Step("browse", {}),
     Step("expand", {"id": NOBODY}),

@@ -35,9 +35,13 @@ def _tool(operation: Operation[Any]) -> dict[str, Any]:
         "read_only": operation.effect is Effect.NONE,
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
-        "input": _schema(_without_null(operation.request.model_json_schema())),
+        "input": _schema(_for_models(_without_null(operation.request.model_json_schema()))),
         "output": _schema(operation.answer.model_json_schema()),
     }
+
+
+NOT_FOR_MODELS = frozenset({"vector", "overrides"})
+"""What programs give and no model makes up: left out of what is told of tools, and taken all the same."""
 
 
 def _schema(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,6 +60,22 @@ def _untitled(told: Any) -> Any:
             }
         case list():
             return [_untitled(one) for one in told]
+        case _:
+            return told
+
+
+def _for_models(told: Any) -> Any:
+    """The schema without the properties that no model makes up."""
+    match told:
+        case dict():
+            return {
+                key: {name: _for_models(one) for name, one in value.items() if name not in NOT_FOR_MODELS}
+                if key == "properties"
+                else _for_models(value)
+                for key, value in told.items()
+            }
+        case list():
+            return [_for_models(one) for one in told]
         case _:
             return told
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from recollect.errors import FieldError, remedy, show
+from recollect.model.conversation import Role
 from recollect.model.level import PLAIN, Level
 from recollect.model.limits import LONGEST_ID, LONGEST_TEXT, LONGEST_TITLE, a_share
 from recollect.model.memory import MOST_ITEMS, Kind, Status
@@ -91,6 +92,7 @@ ProfileName = Annotated[
 ]
 KindName = Annotated[str, _known(Kind, "kind"), one_of(Kind)]
 LevelName = Annotated[str, _known((PLAIN, *Level), "level"), one_of((PLAIN, *Level))]
+RoleName = Annotated[str, _known(Role, "role"), one_of(Role)]
 StatusName = Annotated[str, _known(Status, "status"), one_of(Status)]
 ProvenanceName = Annotated[str, _known(Provenance, "provenance"), one_of(Provenance)]
 Object = Annotated[dict[str, Any], Field(description="A JSON object.")]

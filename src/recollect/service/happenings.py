@@ -14,19 +14,19 @@ from recollect.model.trust import Provenance
 from recollect.render import extraction, graph, timeline, topics, wire
 from recollect.service import shapes, unread
 from recollect.service.access import Caller, Right
-from recollect.service.fields import MOST_AT_ONCE, Id, Limit, Moment, ProvenanceName, ScopePath, Text, one_of
+from recollect.service.fields import MOST_AT_ONCE, Id, Key, Limit, Moment, ProvenanceName, RoleName, ScopePath, Text
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
 
 
 class Turn(Request):
     """What somebody said, or a tool gave."""
 
-    text: Text
-    role: Annotated[str, one_of(Role)] = Role.USER.value
+    content: Text
+    role: RoleName = Role.USER.value
     speaker: Id | None = None
     at: Moment | None = None
     session: Id | None = None
-    id: Id | None = Field(None, description="What the caller knows it by: the same again is the same event.")
+    id: Id | None = Field(None, description="What you know it by: the same again is the same event.")
 
 
 Turns = Annotated[list[Turn], Field(min_length=1, max_length=MOST_AT_ONCE)]
@@ -36,17 +36,18 @@ class Observe(Request):
     """What happened."""
 
     scope: ScopePath
-    events: Turns
+    events: Turns = Field(description="What was said or given, in the order in which it happened.")
     provenance: ProvenanceName | None = None
     source: Id | None = Field(None, description="The id of what they were read from.")
+    key: Key | None = None
 
 
 class Extract(Request):
     """A conversation."""
 
     scope: ScopePath
-    turns: Turns
-    most: Annotated[int, Field(ge=1, le=MOST_EXTRACTED)] | None = None
+    turns: Turns = Field(description="The conversation, the latest last.")
+    most: Annotated[int, Field(ge=1, le=MOST_EXTRACTED)] | None = Field(None, description="How many memories at most.")
     provenance: ProvenanceName | None = None
 
 
@@ -88,10 +89,12 @@ class Topics(Request):
     limit: Limit = 100
 
 
-def _turns(said: list[Turn], scope: str) -> list[dict[str, Any]]:
+def _turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
+    """What was said, as the engine takes it; what has no id has that of the key and its place, if there is a key."""
+    named = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(said)]
     return [
-        {name: value for name, value in {**one.given(), "id": _an_id(one.id, scope)}.items() if value is not None}
-        for one in said
+        {name: value for name, value in {**one.given(), "id": _an_id(id, scope)}.items() if value is not None}
+        for one, id in zip(said, named, strict=True)
     ]
 
 
@@ -112,9 +115,8 @@ def _by(said: str | None, caller: Caller) -> Provenance | None:
 
 def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
     by = _by(request.provenance, caller)
-    receipts = engine.observe(
-        _turns(request.events, request.scope), scope=request.scope, provenance=by, source=request.source
-    )
+    events = _turns(request.events, request.scope, request.key)
+    receipts = engine.observe(events, scope=request.scope, provenance=by, source=request.source)
     return {"receipts": [wire.receipt(one) for one in receipts]}
 
 
@@ -148,10 +150,14 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="observe",
         title="Observe",
-        about="Keep what happened word for word as events: messages, results of tools. The same again changes nothing.",
+        about=(
+            "Keep what happened word for word as events: messages, results of tools. Use it for the record of a "
+            "conversation; for one thing worth knowing, use remember. With the same key, ids or dates the same again "
+            "changes nothing."
+        ),
         right=Right.WRITE,
         effect=Effect.ADDS,
-        repeatable=True,
+        repeatable=False,
         request=Observe,
         answer=shapes.Receipts,
         run=_observe,
@@ -162,8 +168,8 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         name="extract",
         title="Extract memories",
         about=(
-            "Remember what a conversation leaves behind, each with the words it rests on. The same again changes "
-            "nothing."
+            "Remember what a conversation leaves behind, each with the words it rests on. Call it when a conversation "
+            "ends and nobody has picked out what matters. The same again changes nothing."
         ),
         right=Right.WRITE,
         effect=Effect.ADDS,

@@ -45,11 +45,16 @@ class Said(Request):
     text: Text = Field(description="One thing worth knowing later, in a sentence that stands on its own.")
     kind: KindName | None = Field(None, description="What sort of memory it is; an observation if not said.")
     title: Line | None = None
-    topic_key: Id | None = Field(None, description="What it is about: the next one with this key revises it.")
-    subject: Id | None = Field(None, description="What it is about, where only one thing holds at a time.")
+    topic_key: Id | None = Field(
+        None, description="Names a text that is kept up to date, such as team-roster: the next one under it revises it."
+    )
+    subject: Id | None = Field(
+        None,
+        description="What one truth is about, such as ana: lives in: a later one replaces it. Mostly found by itself.",
+    )
     tags: Names = Field(default_factory=list[str])
-    importance: Share | None = None
-    confidence: Share | None = None
+    importance: Share | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")
+    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
     pinned: bool = Field(default=False, description="Keep room for it in every context.")
     shared: bool = Field(default=False, description="Let the scopes below see it too.")
     session: Id | None = None
@@ -59,8 +64,8 @@ class Said(Request):
     valid_until: Moment | None = None
     provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
     source: Id | None = Field(None, description="The document, tool or import it came from.")
-    derived_from: Names = Field(default_factory=list[str])
-    evidence: Texts = Field(default_factory=list[str])
+    derived_from: Names = Field(default_factory=list[str], description="Ids of memories it was concluded from.")
+    evidence: Texts = Field(default_factory=list[str], description="Quotations that it rests on.")
     metadata: Object | None = None
     vector: Vector | None = None
     key: Key | None = None
@@ -287,7 +292,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="unpin",
         title="Unpin a memory",
-        about="Let a pinned memory compete with the others again.",
+        about="Let a pinned memory compete with the others again, once it need not be in every context any more.",
         right=Right.WRITE,
         effect=Effect.ADDS,
         repeatable=True,
@@ -300,7 +305,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="get_memory",
         title="Look at a memory",
-        about="All that is known of one memory by its id: its text, where it comes from, and how it was used.",
+        about=(
+            "All that is known of one memory by its id: its text, where it comes from, and how it was used. Use it "
+            "before you rely on a memory that matters, or change it."
+        ),
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,
@@ -312,7 +320,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="get_history",
         title="Look at the versions of a memory",
-        about="Every version of one memory, the oldest first: what it said before, and what took its place.",
+        about=(
+            "Every version of one memory, the oldest first: what it said before, and what took its place. Use it when "
+            "asked how or when something changed."
+        ),
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,

@@ -99,7 +99,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="mem_session_start",
         title="Start a session",
-        about="Go on with the user's session, or begin one: the last sessions, and what matters most. Call it first.",
+        about=(
+            "Go on with the user's session, or begin one: the last sessions, and what matters most. Call it before "
+            "anything else when a conversation begins."
+        ),
         right=Right.WRITE,
         effect=Effect.ADDS,
         repeatable=True,
@@ -111,7 +114,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="mem_session_end",
         title="End a session",
-        about="End the user's session with a summary of what it came to. Call it last.",
+        about="End the user's session with a summary of what it came to. Call it when the conversation ends.",
         right=Right.WRITE,
         effect=Effect.ADDS,
         repeatable=True,
@@ -165,7 +168,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="mem_get_observation",
         title="Look at an observation",
-        about="All of one observation, by its id.",
+        about="All of one observation, by the id that a search gave, when its beginning is not enough.",
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,
@@ -177,7 +180,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="mem_timeline",
         title="Look around an observation",
-        about="An observation with those that were made just before and just after it.",
+        about=(
+            "An observation with those that were made just before and just after it. Use it to see in what connection "
+            "something was said."
+        ),
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,
@@ -189,7 +195,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="mem_stats",
         title="Count observations",
-        about="How many observations and sessions of the user there are.",
+        about="How many observations and sessions of the user there are, when asked how much is known.",
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,

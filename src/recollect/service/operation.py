@@ -38,7 +38,7 @@ class Effect(StrEnum):
     """What asking does to a store."""
 
     NONE = "none"
-    """It only looks."""
+    """It only looks; what it hands over to be acted by is counted as served, and nothing else changes."""
 
     ADDS = "adds"
     """It adds, or changes in a way that can be taken back; what was there can still be had."""

@@ -24,6 +24,7 @@ from recollect.service.fields import (
     Moment,
     Object,
     ProfileName,
+    RoleName,
     ScopePath,
     Text,
     Tokens,
@@ -39,7 +40,7 @@ class Turn(Request):
     """One turn of a conversation that is asked about."""
 
     content: Text
-    role: str = Role.USER.value
+    role: RoleName = Role.USER.value
 
 
 class Asking(Request):
@@ -205,7 +206,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="why",
         title="Explain why",
-        about="At which step a memory stands or falls when a question is recalled, and what would change that.",
+        about=(
+            "At which step a memory stands or falls when a question is recalled, and what would change that. Use it "
+            "when something that should have been recalled was not, or the other way round."
+        ),
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,

@@ -37,8 +37,8 @@ class StartEpisode(Request):
     """A task that begins."""
 
     scope: ScopePath
-    task: Text
-    plan: Texts = Field(default_factory=list[str])
+    task: Text = Field(description="What is to be done, in a sentence.")
+    plan: Texts = Field(default_factory=list[str], description="The steps, if they are known.")
     session: Id | None = None
     at: Moment | None = None
     pinned: bool = False
@@ -69,9 +69,9 @@ class CompleteEpisode(Request):
     scope: ScopePath
     id: Id = Field(description="The episode.")
     outcome: Outcome = Field(description="From 0, it failed, to 1.")
-    lessons: Texts = Field(default_factory=list[str])
-    failure_modes: Texts = Field(default_factory=list[str])
-    contexts: Names = Field(default_factory=list[str])
+    lessons: Texts = Field(default_factory=list[str], description="What to do the next time, a sentence each.")
+    failure_modes: Texts = Field(default_factory=list[str], description="What went wrong, a sentence each.")
+    contexts: Names = Field(default_factory=list[str], description="The contexts that it was done by.")
     at: Moment | None = None
     provenance: ProvenanceName | None = None
 

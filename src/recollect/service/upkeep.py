@@ -36,9 +36,9 @@ class RunJob(Request):
     """A job, and what is wished other than the settings have it."""
 
     scope: ScopePath
-    job: Annotated[str, one_of(Job)]
-    level: LevelName | None = None
-    age_days: Days | None = None
+    job: Annotated[str, one_of(Job)] = Field(description="Which job.")
+    level: LevelName | None = Field(None, description="Only records of this level.")
+    age_days: Days | None = Field(None, description="Only what is older than so many days.")
     min_level: LevelName | None = None
     max_age_days: Days | None = None
     dry_run: DryRun = True
@@ -48,8 +48,8 @@ class PruneVectorIndex(Request):
     """Which vectors to let go of, other than the settings have it."""
 
     scope: ScopePath
-    level: LevelName | None = None
-    age_days: Days | None = None
+    level: LevelName | None = Field(None, description="Only records of this level.")
+    age_days: Days | None = Field(None, description="Only what is older than so many days.")
     dry_run: DryRun = True
 
 
@@ -64,9 +64,9 @@ class Erase(Request):
     """What is to go for good: one memory, all that came from a source, or everything of exactly that scope."""
 
     scope: ScopePath
-    id: Id | None = None
-    source: Id | None = None
-    everything: bool = False
+    id: Id | None = Field(None, description="One memory.")
+    source: Id | None = Field(None, description="All that came from this document, tool or import.")
+    everything: bool = Field(default=False, description="Everything of exactly that scope.")
     dry_run: DryRun = True
 
     @model_validator(mode="after")
@@ -129,7 +129,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="stats",
         title="Count what there is",
-        about="How many memories there are by status and kind, of a scope with those below it or of the whole store.",
+        about=(
+            "How many memories there are by status and kind, of a scope with those below it or of the whole store. Use "
+            "it when asked how much is known, not to find anything."
+        ),
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,

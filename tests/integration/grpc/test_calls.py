@@ -92,10 +92,10 @@ def test_every_call_answers_what_the_engine_answers() -> None:
         assert ask("feedback", context_id=context.id, helped=[first.id]).helped == [first.id]
         assert ask("replay", context_id=context.id).identical
 
-        events = [{"text": f"We land in Lisbon at {hour}", "at": f"2025-12-30T0{hour}:00:00Z"} for hour in range(8)]
+        events = [{"content": f"We land in Lisbon at {hour}", "at": f"2025-12-30T0{hour}:00:00Z"} for hour in range(8)]
         ask("observe", events=events)
         place.engine.rollup(scope=ANAS, unfinished=True)
-        assert ask("extract", turns=[{"text": "I prefer trains.", "session": "s"}]).sessions == 1
+        assert ask("extract", turns=[{"content": "I prefer trains.", "session": "s"}]).sessions == 1
         assert ask("browse").parts
         segment = ask("browse", key="2025-12-30").parts[0]
         assert ask("expand", id=segment.key, around=1).events

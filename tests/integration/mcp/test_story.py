@@ -70,8 +70,8 @@ async def remembers_and_recalls(model: Model) -> None:
 
 
 async def looks_around(model: Model) -> None:
-    await model("observe", events=[{"text": "The tests are green", "role": "tool"}])
-    await model("extract", turns=[{"text": "I prefer tea to coffee."}])
+    await model("observe", events=[{"content": "The tests are green", "role": "tool"}])
+    await model("extract", turns=[{"content": "I prefer tea to coffee."}])
     place = (await model("browse"))["parts"][0]
     while place["level"] != "segment":
         place = (await model("browse", key=place["key"]))["parts"][0]

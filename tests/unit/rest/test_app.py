@@ -242,7 +242,12 @@ def test_a_key_in_a_header_makes_a_retry_harmless(scene: Scene) -> None:
 
 def test_where_no_key_is_taken_the_header_changes_nothing(scene: Scene) -> None:
     assert scene.given("browse", {"scope": "acme"}, **{"Idempotency-Key": "2026"})["place"] is None
-    assert {name for name, one in OPERATIONS.items() if one.keyed} == {"remember", "start_episode", "record_action"}
+    assert {name for name, one in OPERATIONS.items() if one.keyed} == {
+        "remember",
+        "observe",
+        "start_episode",
+        "record_action",
+    }
 
 
 def test_a_key_is_believed_no_more_than_it_may_be_and_speaks_for_itself(scene: Scene) -> None:

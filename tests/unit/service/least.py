@@ -12,7 +12,8 @@ VALUES: dict[str, Any] = {
     "job": "consolidate",
     "run": 1,
     "source": "x",
-    **{key: [{"text": "x"}] for key in ("events", "turns", "drafts")},
+    **{key: [{"content": "x"}] for key in ("events", "turns")},
+    "drafts": [{"text": "x"}],
 }
 ALSO = {"recall": "query", "search": "query", "why": "query", "erase": "source"}
 """What is needed though no field alone is."""

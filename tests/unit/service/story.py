@@ -39,9 +39,11 @@ def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, Answer]]:
     asking("why", id=seat, query="which seat?")
     asking("feedback", context_id=context["id"], helped=[helped], by="ana", answer="An aisle seat in Rome")
     asking("replay", context_id=context["id"])
-    events = [{"text": f"we talked about {what}", "at": "2026-01-02T09:00:00Z"} for what in ("Rome", "tea")]
+    events = [{"content": f"we talked about {what}", "at": "2026-01-02T09:00:00Z"} for what in ("Rome", "tea")]
     asking("observe", events=events)
-    asking("extract", turns=[{"text": "I live in Oslo, and I prefer tea over coffee.", "at": "2026-01-03T09:00:00Z"}])
+    asking(
+        "extract", turns=[{"content": "I live in Oslo, and I prefer tea over coffee.", "at": "2026-01-03T09:00:00Z"}]
+    )
     engine.rollup(scope=SCOPE)
     asking("browse")
     day = asking("browse", key="2026-01-02")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.errors import AccessDenied, InvalidInput, NotFound
+from recollect.errors import AccessDenied, Conflict, InvalidInput, NotFound
 from recollect.model.trust import Provenance
 from recollect.service.access import Caller, Grant, Right, a_reach, owner
 from recollect.service.operations import OPERATIONS
@@ -55,13 +55,26 @@ def test_what_took_the_place_of_a_shared_memory_is_told_only_to_who_may_see_it(s
 
 
 def test_the_id_that_a_caller_gives_an_event_is_of_its_scope_alone(service: Service) -> None:
-    event = {"text": "hello", "id": "msg-1"}
+    event = {"content": "hello", "id": "msg-1"}
     (first,) = asked(service, "observe", scope=BOB, events=[event])["receipts"]
     (second,) = asked(service, "observe", events=[event])["receipts"]
     (again,) = asked(service, "observe", events=[event])["receipts"]
     assert first["id"] != second["id"] == again["id"] != "msg-1"
-    (planted,) = asked(service, "observe", scope=BOB, events=[{"text": "mine", "id": second["id"]}])["receipts"]
+    (planted,) = asked(service, "observe", scope=BOB, events=[{"content": "mine", "id": second["id"]}])["receipts"]
     assert planted["id"] != second["id"]
+
+
+def test_what_is_observed_under_a_key_is_kept_once_however_often_it_is_sent(service: Service) -> None:
+    said = {"events": [{"content": "hello"}, {"content": "hello"}, {"content": "bye", "id": "msg-9"}], "key": "once"}
+    first, again = (asked(service, "observe", **said)["receipts"] for _ in range(2))
+    assert [one["id"] for one in first] == [one["id"] for one in again]
+    assert len({one["id"] for one in first}) == 3
+    assert {one["verdict"] for one in again} == {"unchanged"}
+    assert asked(service, "stats")["memories"] == 3
+    elsewhere = asked(service, "observe", scope=BOB, **said)["receipts"]
+    assert not {one["id"] for one in first} & {one["id"] for one in elsewhere}
+    with pytest.raises(Conflict):
+        asked(service, "observe", events=[{"content": "something else"}], key="once")
 
 
 @pytest.mark.parametrize("name", ["forget", "pin", "unpin"])
@@ -176,7 +189,7 @@ def test_whoever_may_only_write_reads_none_of_the_words_of_others_by_any_write(s
     asked(service, "remember", text="Ana's doctor is Weiss of Kantstrasse", subject="doctor")
     asked(service, "mem_session_start")
     asked(service, "mem_save", content="Ana earns what her mother earned", type="fact", title="Ana earns")
-    asked(service, "observe", events=[{"text": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}])
+    asked(service, "observe", events=[{"content": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}])
     began = asked(service, "start_episode", task="ask her mother", plan=["say what she earns"])["id"]
     context = asked(service, "recall", query="where does she live?")
     given: dict[str, list[dict[str, Any]]] = {
@@ -184,8 +197,8 @@ def test_whoever_may_only_write_reads_none_of_the_words_of_others_by_any_write(s
         "remember_all": [{"drafts": [{"text": "She moved", "topic_key": "home"}, {"text": said}]}],
         "revise": [{"id": id, "text": "She lives elsewhere"}],
         **{name: [{"id": id}] for name in ("pin", "unpin", "forget")},
-        "observe": [{"events": [{"text": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}]}],
-        "extract": [{"turns": [{"text": "I live in Kantstrasse"}]}],
+        "observe": [{"events": [{"content": said, "id": "msg-1", "at": "2026-01-01T00:00:00Z"}]}],
+        "extract": [{"turns": [{"content": "I live in Kantstrasse"}]}],
         "feedback": [{"context_id": context["id"], "helped": [id], "answer": said}],
         "start_episode": [{"task": "ask again"}],
         "record_action": [{"id": began, "type": "ask"}],
