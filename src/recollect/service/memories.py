@@ -144,16 +144,16 @@ def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
     return wire.receipt(engine.revise(request.id, request.text, **changes))
 
 
-def _refuse_less_trusted(engine: Engine, request: Named, caller: Caller) -> None:
+def refuse_less_trusted(engine: Engine, id: str, scope: str, caller: Caller) -> None:
     """Whoever is trusted less changes nothing of what is trusted more."""
-    memory = engine.get(request.id, scope=request.scope)
+    memory = engine.get(id, scope=scope)
     if TRUST[caller.provenance].less_than(memory.trust):
         more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
         raise AccessDenied(f"{more}; have somebody change it who is believed as much")
 
 
 def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_less_trusted(engine, request, caller)
+    refuse_less_trusted(engine, request.id, request.scope, caller)
     return wire.receipt(engine.forget(request.id, scope=request.scope))
 
 
@@ -162,12 +162,12 @@ def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
 
 
 def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_less_trusted(engine, request, caller)
+    refuse_less_trusted(engine, request.id, request.scope, caller)
     return wire.receipt(engine.pin(request.id, scope=request.scope))
 
 
 def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_less_trusted(engine, request, caller)
+    refuse_less_trusted(engine, request.id, request.scope, caller)
     return wire.receipt(engine.unpin(request.id, scope=request.scope))
 
 

@@ -27,7 +27,7 @@ from recollect.service.fields import (
     Texts,
     one_of,
 )
-from recollect.service.memories import believed
+from recollect.service.memories import believed, refuse_less_trusted
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
 
 Outcome = Annotated[float, BeforeValidator(lambda value: an_outcome("outcome", value)), UNIT]
@@ -117,6 +117,7 @@ def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
+    refuse_less_trusted(engine, request.id, request.scope, caller)
     given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
     return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
 

@@ -86,6 +86,14 @@ def test_whoever_is_believed_less_changes_nothing_of_what_is_trusted_more(name: 
     assert asked(service, name, STRANGER, id=own)["id"] == own
 
 
+def test_whoever_is_believed_less_ends_no_task_of_who_is_trusted_more(service: Service) -> None:
+    stated = asked(service, "start_episode", task="book a seat", provenance="direct_user")["id"]
+    with pytest.raises(AccessDenied, match="is trusted more than 'key'"):
+        asked(service, "complete_episode", STRANGER, id=stated, outcome=0.0, lessons=["Never book"])
+    own = asked(service, "start_episode", STRANGER, task="book another")["id"]
+    assert asked(service, "complete_episode", STRANGER, id=own, outcome=0.5)["finished"]
+
+
 def test_to_restore_is_an_operators_act(service: Service) -> None:
     own = asked(service, "remember", STRANGER, text="The budget is 5")["id"]
     asked(service, "forget", STRANGER, id=own)
@@ -119,7 +127,7 @@ def test_a_key_that_may_only_write_reads_nothing_of_a_task_by_working_on_it(serv
         assert (told["actions"], told["contexts"]) == ([], [])
     assert (recorded["outcome"], ended["outcome"]["lessons"]) == (None, ["Book early"])
     assert [one["type"] for one in asked(service, "get_episode", id=id)["actions"]] == ["ask", "book"]
-    with_read = asked(service, "complete_episode", STRANGER, id=id, outcome=0.9, lessons=["Book early"])
+    with_read = asked(service, "complete_episode", a_caller(Right.READ, Right.WRITE), id=id, outcome=0.9, lessons=["Book early"])
     assert with_read["task"] == began["task"]
 
 
