@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,14 @@ import pytest
 
 from recollect.config import Settings
 from recollect.diagnosis.diagnose import diagnose
+from recollect.diagnosis.serving import FACES, FRAMEWORKS
 from recollect.model.diagnosis import Check, Finding
 from recollect.model.encoder import Encoder
 from recollect.providers.choose import PROVIDERS
+from recollect.service.access import WHOLE, Grant, Right
+from recollect.service.keys import KeyFile, issue
 from recollect.stores.sqlite.reembedding import SqliteReembedding
+from tests.architecture.source import ROOT
 from tests.rights import heeding
 
 from .shell import ENVIRONMENT, Shell
@@ -27,6 +34,7 @@ from .shell import ENVIRONMENT, Shell
 ANA = ("--scope", "acme/ana")
 EMBEDDERS = [f"embedder {name}" for name in PROVIDERS]
 INSTALLATION = ["recollect", "python", "settings", "sqlite", *EMBEDDERS, "embedding", "model cache"]
+INSTALLATION += ["faces", "keys", "frameworks"]
 AROUND = ["folder", "line", "disk"]
 
 
@@ -63,6 +71,41 @@ def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
     assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
     assert checks["model"]["remedy"] is None
     assert "schema 7" in checks["store"]["seen"]
+
+
+def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
+    home = {"XDG_CONFIG_HOME": str(tmp_path / "home")}
+    own = tmp_path / "home" / "recollect"
+    assert told(shell, **home)["faces"]["seen"] == "HTTP, MCP and gRPC are installed"
+    assert f"by the token in {own / 'token'}" in told(shell, **home)["keys"]["seen"]
+    assert told(shell, **home)["frameworks"]["finding"] == "ok"
+    assert not own.exists()
+    own.mkdir(parents=True)
+    (own / "token").write_text("anybody may read this, which is no way to keep a token", encoding="utf-8")
+    (own / "token").chmod(0o644)
+    assert "chmod 600" in told(shell, code=1, **home)["keys"]["remedy"]
+    file, now = KeyFile(own / "keys.json"), datetime.now(UTC)
+    grants = [Grant(frozenset({Right.READ}), WHOLE)]
+    over, _ = issue("bo", grants, at=now - timedelta(days=2), expires_at=now - timedelta(days=1))
+    file.add(over)
+    assert "nobody is let in" in told(shell, code=1, **home)["keys"]["seen"]
+    file.add(issue("ana", grants, at=now)[0])
+    found = told(shell, **home)["keys"]
+    assert (found["finding"], over.id in found["seen"], "revoke" in found["remedy"]) == ("warning", True, True)
+    file.revoke("bo")
+    assert told(shell, **home)["keys"]["seen"] == f"1 in {own / 'keys.json'}"
+    file.path.chmod(0o644)
+    assert "chmod 600" in told(shell, code=1, **home)["keys"]["remedy"]
+
+
+def test_what_serves_agents_is_what_the_extras_are_made_of() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = {extra: [re.split(r"[<>=]", one)[0] for one in given] for extra, given in extras.items()}
+    assert list(FACES) == named["server"]
+    beside = ("minilm", "postgres", "server", "all", "dev")
+    assert {extra: [package] for extra, package in FRAMEWORKS.items()} == {
+        extra: given for extra, given in named.items() if extra not in beside
+    }
 
 
 def test_looking_changes_nothing(filled: Shell) -> None:

@@ -25,7 +25,7 @@ ANA = ("--scope", "acme/ana")
 INSTALLATION = [
     *("recollect", "python", "settings"),
     *(f"embedder {name}" for name in PROVIDERS),
-    *("embedding", "model cache"),
+    *("embedding", "model cache", "faces", "keys", "frameworks"),
 ]
 SERVER = ["psycopg", "server", "encoding", "pgvector", "role", "primary", "store"]
 STORE = ["rights", "row security", "model"]

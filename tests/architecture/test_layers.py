@@ -39,7 +39,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("admission", "jobs", "lifecycle", "errors"),
     },
     "evaluation": {"engine", "render", "packing", "ranking", "evidence", "ports", "model", "errors"},
-    "diagnosis": {"wiring", "config", "engine", "providers", "stores", "model", "errors", "version"},
+    "diagnosis": {
+        *("wiring", "config", "engine", "providers", "stores", "server", "service", "model", "errors", "version"),
+    },
     "service": {
         *("dialects", "engine", "render", "packing", "ranking", "model", "errors", "files"),
     },

@@ -17,8 +17,8 @@ FAILED = 1
 @click.pass_context
 @place
 def doctor(place: Place, ctx: click.Context, as_json: bool) -> None:
-    """Check Python, the embedders, the store, and SQLite and its folder or the database it is in, and name the fix of
-    whatever is not well.
+    """Check Python, the embedders, what serves agents and its keys, the store, and SQLite and its folder or the
+    database it is in, and name the fix of whatever is not well.
 
     It makes no store and uses no network, but for a database. The exit code is 1 if anything is a problem.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect import config
 from recollect.config import Settings
-from recollect.diagnosis import database, installation
+from recollect.diagnosis import database, installation, serving
 from recollect.errors import RecollectError
 from recollect.model.diagnosis import Check, ok, problem, told
 from recollect.wiring import is_database
@@ -22,7 +22,7 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
     chosen, configured = _settings(settings)
     checks = [installation.recollect(), installation.python(sys.version_info[:3]), configured]
     if is_database(target):
-        return [*checks, *_embedders(chosen), *database.checks(os.fspath(target), chosen)]
+        return [*checks, *_embedders(chosen), *serving.checks(chosen), *database.checks(os.fspath(target), chosen)]
     try:
         from recollect.diagnosis import place
     except ImportError as error:
@@ -31,6 +31,7 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
         *checks,
         place.sqlite(),
         *_embedders(chosen),
+        *serving.checks(chosen),
         *place.checks(os.fspath(target), chosen),
     ]
 

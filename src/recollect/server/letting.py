@@ -63,6 +63,11 @@ def keys_path(settings: ServerSettings) -> Path:
     return _path(settings.keys, KEYS, "server.keys")
 
 
+def token_path(settings: ServerSettings) -> Path:
+    """The file that has the token of the owner."""
+    return _path(settings.token_file, TOKEN, "server.token_file")
+
+
 def letting(settings: ServerSettings) -> Letting:
     """By keys if there are any; else by a token, if nobody but this machine can call."""
     file = KeyFile(keys_path(settings))
@@ -73,7 +78,7 @@ def letting(settings: ServerSettings) -> Letting:
         problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
         remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
         raise InvalidInput(f"{problem}; {remedy}")
-    path = _path(settings.token_file, TOKEN, "server.token_file")
+    path = token_path(settings)
     told = f"by the token in {path}, until there are keys in {file.path}"
     return Letting(authenticator(file, the_token(path), _now), file, told, by_token=True)
 

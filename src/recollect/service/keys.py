@@ -140,14 +140,22 @@ class KeyFile:
         with _alone(self.path):
             self._write([*self.keys().values(), key])
 
-    def revoke(self, id: str) -> Key:
-        """Take a key out, by its id."""
+    def revoke(self, id_or_name: str) -> Key:
+        """Take a key out, by its id, or by its name if no other has that."""
         with _alone(self.path):
             known = self.keys()
-            if id not in known:
-                raise NotFound(f"there is no key {show(id)} in {str(self.path)!r}; `recollect keys list` has their ids")
-            self._write([one for one in known.values() if one.id != id])
-        return known[id]
+            gone = known.get(id_or_name) or self._named(id_or_name, known)
+            self._write([one for one in known.values() if one.id != gone.id])
+        return gone
+
+    def _named(self, name: str, known: Mapping[str, Key]) -> Key:
+        found = [one for one in known.values() if one.name == name]
+        if not found:
+            raise NotFound(f"there is no key {show(name)} in {str(self.path)!r}; `recollect keys list` has their ids")
+        if len(found) > 1:
+            ids = ", ".join(one.id for one in found)
+            raise InvalidInput(f"{len(found)} keys have the name {show(name)}: {ids}; say which by its id")
+        return found[0]
 
     def _stamp(self) -> tuple[int, int, int] | None:
         try:
