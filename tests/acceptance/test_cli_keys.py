@@ -76,6 +76,17 @@ def test_what_is_made_and_revoked_is_told_as_json(shell: Shell, own: tuple[str, 
     assert shell.json(*own, "keys", "revoke", made["id"]) == {"revoked": made}
 
 
+def test_a_key_is_revoked_by_its_name_if_no_other_has_it(shell: Shell, own: tuple[str, str]) -> None:
+    first, second = (shell.json(*own, "keys", "add", "ana", *READ)["id"] for _ in range(2))
+    several = shell(*own, "keys", "revoke", "ana", code=2).stderr
+    assert first in several
+    assert second in several
+    shell(*own, "keys", "revoke", first)
+    assert shell(*own, "keys", "revoke", "ana").stdout == f"revoked {second} of ana\n"
+    none = shell(*own, "keys", "list")
+    assert (none.stdout, "there are no keys in " in none.stderr) == ("", True)
+
+
 def test_a_key_expires_at_its_moment(shell: Shell, own: tuple[str, str], tmp_path: Path) -> None:
     moment = datetime.now(UTC) + timedelta(hours=1)
     shell(*own, "keys", "add", "ana", *READ, "--expires", moment.isoformat())

@@ -14,6 +14,7 @@ import httpx
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import recollect
+from recollect.cli.place import without_secrets
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 
 from .serving import LONG, command, served
@@ -32,8 +33,10 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
         context = server.given("recall", ASKED)
         assert [one["id"] for one in context["packed"]] == [kept["id"]]
         assert server.token.stat().st_mode & 0o777 == stat.S_IRUSR | stat.S_IWUSR
-        assert server.told[1].startswith(f"authorised by the token in {server.token}")
-        assert server.told[2] == "jobs are run when they fall due"
+        shown = without_secrets(target) if "://" in target else target
+        assert server.told[1] == f"the store is {shown}"
+        assert server.told[2].startswith(f"authorised by the token in {server.token}")
+        assert server.told[3] == "jobs are run when they fall due"
         server.process.send_signal(signal.SIGTERM)
         assert server.ended() == 0
         events = server.events()
@@ -248,7 +251,7 @@ def test_with_keys_the_token_lets_nobody_in_even_if_the_keys_are_gone(shell: She
         "--setting", f"server.keys={keys}", "keys", "add", "root", "--right", "read", "--whole-store"
     ).stdout.strip()
     with served(shell.target, tmp_path / "own") as server:
-        assert server.told[1] == f"authorised by the keys in {keys}"
+        assert server.told[2] == f"authorised by the keys in {keys}"
         assert not server.token.exists()
         assert server.given("stats", {}, key=key)["memories"] == 0
         counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}).text
@@ -259,5 +262,5 @@ def test_with_keys_the_token_lets_nobody_in_even_if_the_keys_are_gone(shell: She
 
 def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
     with served(":memory:", tmp_path / "own") as server:
-        assert server.told[2] == "jobs are not run here"
+        assert server.told[3] == "jobs are not run here"
         assert server.given("remember", TEA)["verdict"] == "created"

@@ -108,7 +108,10 @@ def add(
 @options.as_json
 def listed(as_json: bool) -> None:
     """Print every key: its id, whose it is, what it allows where, and until when; never the key itself."""
-    found = list(_file().keys().values())
+    file = _file()
+    found = list(file.keys().values())
+    if not found:
+        output.talk(f"there are no keys in {file.path}; `recollect keys add` makes one")
     if as_json:
         output.data({"keys": [described(one) for one in found]})
     else:
@@ -116,11 +119,11 @@ def listed(as_json: bool) -> None:
 
 
 @keys.command(short_help="Let a key open nothing any more.")
-@click.argument("id")
+@click.argument("id_or_name", metavar="ID|NAME")
 @options.as_json
-def revoke(id: str, as_json: bool) -> None:
-    """Take the key ID out; a server that runs refuses it from the next request on."""
-    gone = _file().revoke(id)
+def revoke(id_or_name: str, as_json: bool) -> None:
+    """Take a key out, by its id or by its name; a server that runs refuses it from the next request on."""
+    gone = _file().revoke(id_or_name)
     if as_json:
         output.data({"revoked": described(gone)})
     else:

@@ -31,7 +31,7 @@ from recollect.cli.keys import keys
 from recollect.cli.look import history, listed, show
 from recollect.cli.mcp import mcp
 from recollect.cli.observe import observe
-from recollect.cli.place import DEFAULT, Place
+from recollect.cli.place import DEFAULT, Place, at_home
 from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
 from recollect.cli.recall import brief, recall
@@ -174,7 +174,7 @@ def _without_password(told: str) -> str:
 def _a_file(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     if value == "":
         raise click.UsageError("--config is empty; name a file, or set RECOLLECT_CONFIG to nothing to use none")
-    return None if value is None else Path(value)
+    return None if value is None else Path(at_home(value))
 
 
 def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -221,7 +221,9 @@ def cli(ctx: click.Context, target: str, file: Path | None, flags: tuple[str, ..
     ctx.with_resource(configured.using(configured.Sources(named=file, users=True, flags=flags)))
     if file is not None or flags:  # what is typed is refused at once if it cannot be, whether or not it is needed
         configured.configuration()
-    ctx.obj = Place(target, asked_for=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE)
+    ctx.obj = Place(
+        at_home(target), asked_for=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
+    )
 
 
 for command in [command for section in SECTIONS.values() for command in section]:

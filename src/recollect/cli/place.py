@@ -74,6 +74,13 @@ class Place:
         return without_secrets(self.target) if self.is_database else self.target
 
     @property
+    def whole(self) -> str:
+        """The same for whoever does not know from where it was named: a file by its whole path."""
+        if self.is_database or self.target == IN_MEMORY:
+            return self.shown
+        return str(Path(self.target).absolute())
+
+    @property
     def exists(self) -> bool:
         """Whether there is anything to open; what cannot be looked at is left for opening to complain about."""
         if self.is_database:
@@ -90,6 +97,14 @@ class Place:
             return catalogue.has_store(self.target)
         except ImportError:
             return True
+
+
+def at_home(path: str) -> str:
+    """The path, with the home of whoever runs this for a leading `~/`, which only a shell would have put there."""
+    try:
+        return str(Path(path).expanduser()) if path.startswith("~/") else path
+    except RuntimeError:  # nobody knows whose home it would be
+        return path
 
 
 def without_secrets(address: str) -> str:

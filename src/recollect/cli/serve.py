@@ -47,6 +47,7 @@ def serve(
 
     wanted = server.wanted(
         place.target,
+        shown=place.whole,
         host=host,
         port=port,
         grpc_port=grpc_port,

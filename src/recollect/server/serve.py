@@ -69,6 +69,7 @@ class Wanted:
     """What is to be served: which store, by which settings, and through which faces beside HTTP."""
 
     target: str
+    shown: str
     settings: Settings
     mcp: bool = True
     grpc: bool = True
@@ -82,6 +83,7 @@ class Wanted:
 def wanted(
     target: str,
     *,
+    shown: str,
     host: str | None = None,
     port: int | None = None,
     grpc_port: int | None = None,
@@ -89,7 +91,7 @@ def wanted(
     grpc: bool = True,
     scheduler: bool = True,
 ) -> Wanted:
-    """What the settings want, but for what is said here."""
+    """What the settings want, but for what is said here; `shown` is what is told of the store, without a password."""
     chosen = config.settings()
     said: dict[str, Any] = {
         "host": host,
@@ -98,7 +100,7 @@ def wanted(
         "scheduler": None if scheduler else False,
     }
     server = replace(chosen.server, **{name: one for name, one in said.items() if one is not None})
-    return Wanted(target=target, settings=replace(chosen, server=server), mcp=mcp, grpc=grpc)
+    return Wanted(target=target, shown=shown, settings=replace(chosen, server=server), mcp=mcp, grpc=grpc)
 
 
 def serve(wanted: Wanted, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]) -> int:
@@ -164,7 +166,10 @@ class Serving:
             async with faces.living(mounted):
                 for line in self._told(mounted is not None, beside):
                     tell(line)
-                _LOG.info("listening", extra={"port": self._port, "degraded": list(self._watch.degraded())})
+                _LOG.info(
+                    "listening",
+                    extra={"port": self._port, "store": self._wanted.shown, "degraded": list(self._watch.degraded())},
+                )
                 self._watch.notice()
                 try:
                     yield
@@ -188,6 +193,7 @@ class Serving:
     def _told(self, mcp: bool, beside: faces.Listening | None) -> Iterator[str]:
         host = self._wanted.settings.server.host
         yield f"listening at http://{address(host, self._port)}"
+        yield f"the store is {self._wanted.shown}"
         if mcp:
             yield f"MCP at http://{address(host, self._port)}{faces.MCP_PATH}"
         if beside is not None:
