@@ -233,7 +233,8 @@ class CommandLine:
         extra = ["--yes"] if operation == "erase" else []
         outcome = self._shell.any(*command.split(), *places, *options, *extra, "--json")
         if outcome.stdout.startswith(("{", "[")):
-            return self._answer(operation, json.loads(outcome.stdout))
+            told: Mapping[str, Any] = self._answer(operation, json.loads(outcome.stdout))
+            return told
         return Refusal(EXITS[outcome.exit_code], outcome.stderr.partition("Error: ")[2].removesuffix("\n"))
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,14 +116,14 @@ def over_http(served: Served, mode: Any, key: str | None = None) -> Mcp:
 
 
 @asynccontextmanager
-async def _over_http(served: Served, mode: Any, key: str) -> Any:
+async def _over_http(served: Served, mode: Any, key: str) -> AsyncIterator[Client]:
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE) as web:
         transport = streamable_http_client(f"{served.web}/mcp", http_client=web, max_sse_event_size=None)
         async with Client(transport, mode=mode) as client:
             yield client
 
 
-def over_stdio(store: Path, mode: Any, *more: str) -> Mcp:
+def over_stdio(mode: Any, store: Path, *more: str) -> Mcp:
     """Over standard input and output of a process that the client starts."""
     arguments = ["-m", "recollect", "--db", str(store), "mcp", "--tools", TOOLS, *more]
     started = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, **ENVIRONMENT})

@@ -25,14 +25,21 @@ SERVED: Mapping[str, Callable[[Served], Face]] = {
     "grpc": Grpc,
     **{f"mcp, {era}": partial(over_http, mode=mode) for era, mode in ERAS.items()},
 }
+
+
+def spoken_with(mode: str) -> Callable[[Path], Face]:
+    """What starts a process that speaks MCP over standard input and output."""
+    return lambda store: over_stdio(mode, store)
+
+
 ALONE: Mapping[str, Callable[[Path], Face]] = {
     "python": Python,
     "command line": CommandLine,
-    **{f"mcp over stdio, {era}": partial(over_stdio, mode=mode) for era, mode in ERAS.items()},
+    **{f"mcp over stdio, {era}": spoken_with(mode) for era, mode in ERAS.items()},
 }
 FACES = [name for name in (*ALONE, *SERVED) if name != "python"]
 
-LOOKED_AT = dict.fromkeys(
+LOOKED_AT: Mapping[str, str] = dict.fromkeys(
     ("served", "uses", "last_served_at"),
     "the command line shows what it finds to somebody who looks, and a tool hands it to an agent",
 )

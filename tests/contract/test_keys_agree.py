@@ -7,12 +7,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import grpc
+import httpx
 import pytest
 
+from recollect.grpc.server import SERVICE
 from recollect.service.access import Right
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
-from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, over_stdio
+from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
 from tests.contract.story import NOBODY
 from tests.unit.service.least import least
@@ -52,7 +55,7 @@ class Place:
         """A face for who may do that, and nothing else, in one scope."""
         if name in STDIO:
             limited = ["--read-only"] if rights == (Right.READ,) else []
-            made: Face = over_stdio(self.store, STDIO[name], "--scope", OWN, *limited)
+            made: Face = over_stdio(STDIO[name], self.store, "--scope", OWN, *limited)
         else:
             made = SERVED[name](self.served, self.served.key(NAME, rights, OWN))
         return self.open.enter_context(closing(made))
@@ -181,3 +184,33 @@ def test_what_is_another_ones_is_as_it_was(name: str, place: Place, everything: 
     episode = place.owner.ask("get_episode", {"scope": THEIRS, "id": place.theirs["episode"]})
     assert not isinstance(episode, Refusal)
     assert (episode["finished"], episode["actions"]) == (False, [])
+
+
+FORGED: Mapping[str, tuple[str, str | None, str]] = {
+    "host": ("evil.example", None, "nobody here is called 'evil.example'"),
+    "origin": ("", "https://evil.example", "a page of 'https://evil.example' may not ask here"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_who_calls_by_another_name_or_from_another_page_is_refused_alike_by_every_face(
+    forged: str, place: Place
+) -> None:
+    host, origin, told = FORGED[forged]
+    key = place.served.key("forger", Right)
+    headers = {
+        "Authorization": f"Bearer {key}",
+        **({"Host": host} if host else {}),
+        **({"Origin": origin} if origin else {}),
+    }
+    plain = httpx.post(f"{place.served.web}/v1/stats", json={}, headers=headers).json()
+    spoken = httpx.post(f"{place.served.web}/mcp", json={}, headers=headers).json()
+    options = [("grpc.default_authority", host)] if host else []
+    sent = (("authorization", f"Bearer {key}"), *([("origin", origin)] if origin else []))
+    with grpc.insecure_channel(place.served.rpc, options=options) as channel, pytest.raises(grpc.RpcError) as refused:
+        channel.unary_unary(f"/{SERVICE.full_name}/Stats")(b"", metadata=sent, timeout=PATIENCE)
+    call: Any = refused.value
+    assert plain["code"] == spoken["code"] == "forbidden"
+    assert call.code() is grpc.StatusCode.PERMISSION_DENIED
+    assert plain["detail"] == spoken["detail"] == call.details()
+    assert told in call.details()
