@@ -236,7 +236,7 @@ class Writing(Protocol):
         ...
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        """Where the scope's own memories come from, as each version that names a source or an origin says it."""
+        """What `Store.lineage` tells of the versions that name a source or an origin."""
         ...
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
@@ -308,8 +308,26 @@ class Store(Protocol):
         """Every version of the scope's memory, the oldest first; none if there is no such memory."""
         ...
 
-    def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
-        """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
+    def memories(
+        self,
+        scope: Scope,
+        *,
+        below: bool,
+        statuses: Sequence[Status],
+        after: MemoryId | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Memory]:
+        """The memories of the scope, with those of the scopes below it if asked, in the order of ids; only those whose
+        ids come after one, if it is given, whether or not there is such a memory.
+
+        With a limit, the first so many, all as they are at one moment; how many come behind them makes no difference.
+        """
+        ...
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        """Where every memory of exactly that scope comes from, as each of its versions says it, also if it names no
+        source and no origin; the same of several versions perhaps once.
+        """
         ...
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:

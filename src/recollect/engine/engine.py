@@ -37,7 +37,7 @@ from recollect.model.draft import Draft, read_draft
 from recollect.model.erasure import Erasure
 from recollect.model.graph import Entity, Neighbours
 from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, Status, named
+from recollect.model.memory import Kind, Memory, MemoryId, Status, named
 from recollect.model.plan import Job, Plan, Run, Wish
 from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope, a_scope
@@ -495,12 +495,27 @@ class Engine:
         return versions
 
     def memories(
-        self, *, scope: str | Scope, below: bool = False, statuses: Iterable[Status | str] = (Status.ACTIVE,)
+        self,
+        *,
+        scope: str | Scope,
+        below: bool = False,
+        statuses: Iterable[Status | str] = (Status.ACTIVE,),
+        after: str | None = None,
+        limit: int | None = None,
     ) -> list[Memory]:
-        """The memories of the scope, with those of the scopes below it if asked, in the order of ids."""
+        """The memories of the scope, with those of the scopes below it if asked, in the order of ids: all that come
+        after an id, or the first so many of them.
+        """
         wanted = tuple(named("statuses", status, Status) for status in limits.several("statuses", statuses))
         limits.a_flag("below", below)
-        return list(self._open.store.memories(a_scope(scope), below=below, statuses=wanted))
+        found = self._open.store.memories(
+            a_scope(scope),
+            below=below,
+            statuses=wanted,
+            after=None if after is None else MemoryId(limits.an_id("after", after)),
+            limit=None if limit is None else limits.a_limit("limit", limit),
+        )
+        return list(found)
 
     def scopes(self, *, scope: str | Scope | None = None) -> list[Scope]:
         """Every scope that has memories, in order; only this one and those below it, if one is given."""
@@ -597,16 +612,16 @@ class Engine:
 
     def erasable(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
-    ) -> list[Memory]:
-        """The memories that `erase` would remove if it were asked the same; nothing is written."""
+    ) -> list[MemoryId]:
+        """The ids of the memories that `erase` would remove if it were asked the same, in order; nothing is written."""
         world, whose = self._open, a_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.descended(world, whose, change.sought(whose, id))
+                return erase.all_of(world, whose, change.sought(whose, id))
             case None, str(), False:
                 return erase.all_from(world, whose, limits.an_id("source", source))
             case None, None, True:
-                return list(world.store.memories(whose, below=False, statuses=list(Status)))
+                return erase.all_in(world, whose)
             case _:
                 raise InvalidInput(_ERASED_BY)
 

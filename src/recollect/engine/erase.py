@@ -1,6 +1,6 @@
 """Erase: memories go for good, with all that was made of them, and it is proved that they are gone."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.admission.policy import Policy
@@ -65,33 +65,28 @@ def erase_everything(world: World, scope: Scope) -> Erasure:
     return _erasure(world, scope, change)
 
 
-def descended(world: World, scope: Scope, id: str) -> list[Memory]:
+def all_of(world: World, scope: Scope, id: MemoryId) -> list[MemoryId]:
     """The memory and what the scope derived from it, which is what erasing it removes; nothing is written."""
-    known = _everything(world, scope)
-    if MemoryId(id) not in known:
+    lineage = world.store.lineage(scope)
+    if all(one.id != id for one in lineage):
         raise not_there(scope, id)
-    return _known_of(known, descent(_lineage(world, scope, known), [id]))
+    return _there(lineage, descent(lineage, [id]))
 
 
-def all_from(world: World, scope: Scope, source: str) -> list[Memory]:
+def all_from(world: World, scope: Scope, source: str) -> list[MemoryId]:
     """What came from a source and what the scope derived from it; a store that is only read can be asked too."""
-    known = _everything(world, scope)
-    lineage = _lineage(world, scope, known)
-    return _known_of(known, descent(lineage, _named(lineage, source)))
+    lineage = world.store.lineage(scope)
+    return _there(lineage, descent(lineage, _named(lineage, source)))
 
 
-def _everything(world: World, scope: Scope) -> dict[MemoryId, Memory]:
-    return {one.id: one for one in world.store.memories(scope, below=False, statuses=list(Status))}
+def all_in(world: World, scope: Scope) -> list[MemoryId]:
+    """Every memory of exactly that scope."""
+    return sorted({one.id for one in world.store.lineage(scope)})
 
 
-def _lineage(world: World, scope: Scope, ids: Iterable[MemoryId]) -> list[Lineage]:
-    """What `Writing.lineage` tells, without a transaction."""
-    versions = (one for id in ids for one in world.store.history(scope, id))
-    return [Lineage(one.id, one.source, one.derived_from) for one in versions if one.source or one.derived_from]
-
-
-def _known_of(known: Mapping[MemoryId, Memory], ids: Iterable[MemoryId]) -> list[Memory]:
-    return [known[id] for id in ids if id in known]
+def _there(lineage: Sequence[Lineage], ids: Collection[MemoryId]) -> list[MemoryId]:
+    """Those of the ids that have a memory, in order: something may have been derived from what has none."""
+    return sorted({one.id for one in lineage} & set(ids))
 
 
 def prove_erased(world: World, erasure: Erasure) -> Erasure:

@@ -33,7 +33,9 @@ def purge(world: World, scope: Scope, source: str, expected: Purge | None) -> Pu
 
 def _preview(world: World, scope: Scope, source: str) -> Purge:
     """What would be forgotten, without writing anything: a store that is only read can be asked too."""
-    found = _found(scope, source, all_from(world, scope, source))
+    came = all_from(world, scope, source)
+    known = world.store.get(scope, came) if came else []
+    found = _found(scope, source, [one for one in known if one.scope == scope])
     if not found.memories:
         raise nothing_came(scope, source)
     return found

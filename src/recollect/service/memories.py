@@ -195,11 +195,10 @@ def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
 def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
     if Status.QUARANTINED in request.statuses:
         caller.refuse_unless(Right.ADMIN, a_scope(request.scope))
-    found = engine.memories(scope=request.scope, below=request.below, statuses=request.statuses)
-    rest = found if request.after is None else [one for one in found if one.id > request.after]
-    page = rest[: request.limit]
+    found = engine.memories(**request.given("limit"), limit=request.limit + 1)  # which tells whether there are more
+    page = found[: request.limit]
     told = [wire.memory(one) for one in page]
-    return {"scope": request.scope, "memories": told, "next": page[-1].id if len(rest) > len(page) else None}
+    return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

@@ -116,7 +116,7 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
 def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
     wanted = request.given("dry_run")
     if request.dry_run:
-        ids = [one.id for one in engine.erasable(**wanted)]
+        ids = engine.erasable(**wanted)
         return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
     told = wire.erasure(engine.erase(**wanted))
     if caller.may(Right.ERASE, WHOLE):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from recollect.model.archive import Inventory, Item
 from recollect.model.candidate import Candidate
 from recollect.model.eligibility import Barrier, barrier
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Search
+from recollect.model.erasure import Lineage, Search
 from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
@@ -128,13 +129,19 @@ class DictionaryStore:
         versions = [one.memory for one in self._checked().versions.get(id, ())]
         return [one for one in versions if sees(scope, one)] if versions and sees(scope, versions[-1]) else []
 
-    def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
-        state = self._checked()
-        for id in sorted(state.versions):
-            memory = state.versions[id][-1].memory
-            inside = memory.scope.within(scope) if below else memory.scope == scope
-            if inside and memory.status in statuses:
-                yield memory
+    def memories(
+        self,
+        scope: Scope,
+        *,
+        below: bool,
+        statuses: Sequence[Status],
+        after: MemoryId | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Memory]:
+        return islice(self._checked().listed(scope, statuses, after, below=below), limit)
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        return self._checked().lineage(scope)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         return self._checked().topic(scope, topic_key)

@@ -1,12 +1,13 @@
 """Dictionaries: all that a store in memory knows, and what is read of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.model.archive import Content, Saved, SavedUse, SavedVote
 from recollect.model.eligibility import as_it_was, revised_since
 from recollect.model.encoder import Encoder
+from recollect.model.erasure import Lineage
 from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
@@ -105,6 +106,21 @@ class State:
             if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
                 return memory
         return None
+
+    def listed(
+        self, scope: Scope, statuses: Sequence[Status], after: MemoryId | None, *, below: bool
+    ) -> Iterator[Memory]:
+        """The memories of the scope, with those below it if asked, that come after an id, in order."""
+        for id in sorted(one for one in self.versions if after is None or one > after):
+            memory = self.versions[id][-1].memory
+            inside = memory.scope.within(scope) if below else memory.scope == scope
+            if inside and memory.status in statuses:
+                yield memory
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        """Where every memory of the scope comes from, as each of its versions says it."""
+        said = (one.memory for versions in self.versions.values() for one in versions)
+        return [Lineage(one.id, one.source, one.derived_from) for one in said if one.scope == scope]
 
     def timeline(
         self,

@@ -315,8 +315,7 @@ class DictionaryWriting:
         return None if found is None or found.memory.scope != scope else (found.memory, found.vector)
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        said = [one.memory for id, versions in self._state.versions.items() for one in versions if self.get(scope, id)]
-        return [Lineage(one.id, one.source, one.derived_from) for one in said if one.source or one.derived_from]
+        return [one for one in self._state.lineage(scope) if one.source or one.derived_from]
 
     def erase_all(self, scope: Scope) -> Erased:
         asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}

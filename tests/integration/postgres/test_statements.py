@@ -129,11 +129,9 @@ def test_what_is_asked_of_a_root_is_found_in_one_partition_of_each_table_by_an_i
     assert {table: len(partitions) for table, partitions in read.items()} == dict.fromkeys(read, 1)
 
 
-@pytest.mark.parametrize("many", [300, 1_000, 12_000])
-def test_whether_something_is_known_is_looked_up_by_its_own_index_also_where_nothing_was_counted(
-    many: int, db: Db, anything: dict[str, object]
-) -> None:
-    db.execute("SELECT set_config('recollect.reach', 'all', true), set_config('enable_sort', 'off', true)")
+def remembered(db: Db, many: int) -> None:
+    """So many memories of one scope, which the planner has not counted."""
+    db.execute("SELECT set_config('recollect.reach', 'all', true)")
     db.execute("INSERT INTO scopes (root, number, path) VALUES ('1', 1, '1')")
     db.execute("INSERT INTO contents VALUES ('1', 1, 1, NULL, '', '', '', '', '', '')")
     columns = "root, id, scope, content, hash, likeness, subject, kind, status, shared, pinned, revisions, created_at"
@@ -142,7 +140,27 @@ def test_whether_something_is_known_is_looked_up_by_its_own_index_also_where_not
         "INSERT INTO memories ({}, more, recorded_at, changed) SELECT {}, '{{}}', 1, 1 FROM generate_series(1, {}) n"
     )
     db.execute(sql.SQL(added).format(sql.SQL(columns), sql.SQL(values), sql.Literal(many)))
+
+
+@pytest.mark.parametrize("many", [300, 1_000, 12_000])
+def test_whether_something_is_known_is_looked_up_by_its_own_index_also_where_nothing_was_counted(
+    many: int, db: Db, anything: dict[str, object]
+) -> None:
+    db.execute("SELECT set_config('enable_sort', 'off', true)")
+    remembered(db, many)
     asked = [step for step in steps(plan_of(db, "heard_of", {**anything, "ancestors": "[]"})) if "Index Cond" in step]
     for column in ("hash", "likeness", "subject"):
         assert [step for step in asked if f"({column} >= " in step["Index Cond"]], column
     assert not [step for step in asked if "_changed_" in step["Index Name"]]
+
+
+@pytest.mark.parametrize("many", [300, 1_000, 12_000])
+def test_a_page_of_a_list_is_looked_up_where_the_one_before_ended_also_where_nothing_was_counted(
+    many: int, db: Db, anything: dict[str, object]
+) -> None:
+    remembered(db, many)
+    asked = {**anything, "statuses": '["active"]', "below": False, "limit": 101}
+    read = [step for step in steps(plan_of(db, "numbers_below", asked)) if "memories" in step.get("Relation Name", "")]
+    (step,) = read
+    assert "_scope_status_id_" in step["Index Name"], step
+    assert "(id > " in step["Index Cond"], step

@@ -76,7 +76,7 @@ def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> Non
         path=str(backup),
         bytes=len(before),
         sealed=True,
-        schema=7,
+        schema=8,
         encoder=Encoder("hashing-256", 256),
         memories=61,
         versions=64,

@@ -46,6 +46,34 @@ def test_an_erasure_does_not_tell_a_key_for_one_scope_who_else_says_the_same(ser
     assert "elsewhere" in asked(service, "erase", id=again, dry_run=False)["search"]
 
 
+def test_a_list_tells_where_the_next_page_begins_until_there_is_none(service: Service) -> None:
+    names = ["Ana", "Ben", "Cleo", "Dan"]
+    known = sorted(asked(service, "remember", text=f"{name} has a bicycle")["id"] for name in names)
+
+    def page(**given: Any) -> tuple[list[str], str | None]:
+        told = asked(service, "list_memories", **given)
+        return [one["id"] for one in told["memories"]], told["next"]
+
+    assert page() == page(limit=4) == page(limit=1000) == (known, None)
+    assert page(limit=3) == (known[:3], known[2])
+    assert page(limit=3, after=known[2]) == (known[3:], None)
+    assert page(limit=2, after=known[1]) == (known[2:], None)
+    assert page(limit=1, after=known[1]) == (known[2:3], known[2])
+    assert page(after=known[3]) == ([], None)
+    assert page(scope=TEAM, limit=1) == ([], None)
+    assert page(scope=TEAM, below=True, limit=1) == (known[:1], known[0])
+
+
+def test_a_preview_of_an_erasure_names_what_then_goes(service: Service) -> None:
+    first = asked(service, "remember", text="Ana has a bicycle", source="chat")["id"]
+    second = asked(service, "remember", text="Ana can cycle to work", derived_from=[first])["id"]
+    asked(service, "remember", text="Ben takes the train")
+    for wanted in ({"id": first}, {"source": "chat"}):
+        told = asked(service, "erase", **wanted)
+        assert (told["dry_run"], told["ids"], told["memories"]) == (True, sorted([first, second]), 2)
+    assert asked(service, "erase", id=first, dry_run=False)["ids"] == sorted([first, second])
+
+
 def test_what_took_the_place_of_a_shared_memory_is_told_only_to_who_may_see_it(service: Service) -> None:
     shared = asked(service, "remember", scope=TEAM, text="HQ is in Bonn", subject="hq", shared=True)["id"]
     asked(service, "remember", scope=TEAM, text="HQ is moving to Oslo", subject="hq")

@@ -410,14 +410,22 @@ JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.ro
 WHERE m.root = %(root)s AND m.id = %(id)s ORDER BY v.number;
 
 -- name: numbers_below
-SELECT number FROM memories
-WHERE root = %(root)s AND scope IN (
+-- The memories of a scope, or of all below it, that come after an id, or the first so many of them. No scope is asked
+-- for more than that of any status.
+SELECT m.number
+FROM (
     SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s
     UNION ALL
     SELECT number FROM scopes
     WHERE root = %(root)s AND %(below)s AND path >= %(path)s || '/' AND path < %(path)s || '0'  -- "0" comes after "/"
-) AND status IN (SELECT json_array_elements_text(%(statuses)s::json))
-ORDER BY id;
+) p
+CROSS JOIN json_array_elements_text(%(statuses)s::json) asked (status)
+CROSS JOIN LATERAL (
+    SELECT number, id FROM memories
+    WHERE root = %(root)s AND scope = p.number AND status = asked.status AND id > %(after)s
+    ORDER BY id LIMIT %(limit)s::bigint
+) m
+ORDER BY m.id LIMIT %(limit)s::bigint;
 
 -- name: memories_numbered
 -- These memories in this order, as far as they are there and still of these statuses.

@@ -9,7 +9,7 @@ SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON (p.root, p.numbe
 WHERE m.root = %(root)s AND p.path = %(path)s;
 
 -- name: lineage
--- Where the memories of a scope come from, as each of their versions says it.
+-- Where the memories of a scope come from, as each of their versions says it; every one, or those that name anything.
 WITH said (id, more) AS (
     SELECT m.id, m.more FROM memories m WHERE m.root = %(root)s AND m.scope = {scope}
     UNION ALL
@@ -18,7 +18,7 @@ WITH said (id, more) AS (
 )
 SELECT DISTINCT said.id, n.more ->> 'source', coalesce(n.more ->> 'derived_from', '[]')
 FROM said CROSS JOIN LATERAL {noted:said}
-WHERE n.more ->> 'source' IS NOT NULL OR n.more ->> 'derived_from' IS NOT NULL;
+WHERE %(every)s OR n.more ->> 'source' IS NOT NULL OR n.more ->> 'derived_from' IS NOT NULL;
 
 -- name: said_by
 -- All that a memory and its former versions say, which is also all that its indexes are made of.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model.encoder import Encoder
+from recollect.model.erasure import Lineage
 from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
@@ -129,18 +130,32 @@ class RelationalReading(ABC):
         versions = [rows.memory(row) for row in self._read(scope, look)]
         return [one for one in versions if one.scope == scope or one.shared]
 
-    def memories(self, scope: Scope, *, below: bool, statuses: Sequence[Status]) -> Iterator[Memory]:
-        wanted = json.dumps([one.value for one in statuses])
-        named = {"path": str(scope), "below": below, "statuses": wanted}
-        found = self._read(scope, lambda db: db.all("numbers_below", **named), below=below)
-        numbers = [number for (number,) in found]
-        for first in range(0, len(numbers), PAGE):
-            page = json.dumps(numbers[first : first + PAGE])
-            asked = {"numbers": page, "statuses": wanted}
-            yield from map(
-                rows.memory,
-                self._read(scope, lambda db, asked=asked: db.all("memories_numbered", **asked), below=below),  # type: ignore[misc]
-            )
+    def memories(
+        self,
+        scope: Scope,
+        *,
+        below: bool,
+        statuses: Sequence[Status],
+        after: MemoryId | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Memory]:
+        wanted = json.dumps(sorted({one.value for one in statuses}))
+        asked = {"path": str(scope), "below": below, "statuses": wanted, "after": after or "", "limit": limit}
+        size = PAGE if limit is None else limit
+
+        def look(db: Session) -> tuple[list[int], list[Row]]:
+            numbers = [number for (number,) in db.all("numbers_below", **asked)]
+            return numbers[size:], _numbered(db, numbers[:size], wanted)
+
+        others, page = self._read(scope, look, below=below)
+        yield from map(rows.memory, page)
+        for first in range(0, len(others), PAGE):
+            numbers = others[first : first + PAGE]
+            page = self._read(scope, lambda db, numbers=numbers: _numbered(db, numbers, wanted), below=below)  # type: ignore[misc]
+            yield from map(rows.memory, page)
+
+    def lineage(self, scope: Scope) -> list[Lineage]:
+        return rows.lineage(self._read(scope, lambda db: db.all("lineage", path=str(scope), every=True)))
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
         row = self._read(scope, lambda db: db.one("topic", path=str(scope), topic_key=topic_key))
@@ -235,6 +250,11 @@ class RelationalReading(ABC):
         asked = json.dumps([number for number, _ in places.values()])
         states = rows.by_memory(self._read(probe.scope, lambda db: db.all("states_of", memories=asked)))
         return [row for row, (number, changed) in places.items() if has_departed(states[number], changed, commit)]
+
+
+def _numbered(db: Session, numbers: Sequence[int], statuses: str) -> list[Row]:
+    """The memories of these numbers in this order, as far as they are there and still of these statuses."""
+    return db.all("memories_numbered", numbers=json.dumps(numbers), statuses=statuses) if numbers else []
 
 
 def _by_id(db: Session, scope: Scope, ids: Sequence[MemoryId]) -> list[Row]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from recollect.model.encoder import Encoder
+from recollect.model.erasure import Lineage
 from recollect.model.index import Index
 from recollect.model.kept import Kept
 from recollect.model.level import Level
@@ -117,6 +118,11 @@ def memory(row: Row) -> Memory:
         **{name: tuple(map(choices, more.pop(name, ()))) for name, choices in RECORDS.items()},
         **(_ABSENT | {"metadata": {}} | values | more),
     )
+
+
+def lineage(found: Iterable[Row]) -> list[Lineage]:
+    """The lineages of rows: id, source, and the ids it was derived from, as JSON."""
+    return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
 
 
 def usage(row: Row) -> Usage:

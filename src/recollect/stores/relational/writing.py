@@ -336,8 +336,7 @@ class RelationalWriting:
 
     def lineage(self, scope: Scope) -> list[Lineage]:
         self._db.enter(scope)
-        found = self._db.all("lineage", path=str(scope))
-        return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
+        return rows.lineage(self._db.all("lineage", path=str(scope), every=False))
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
         self._db.enter(scope, wide=True)  # whoever saw one of them may have a context that names it

@@ -330,11 +330,20 @@ JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN 
 WHERE m.id = :id ORDER BY v.number;
 
 -- name: numbers_below
-SELECT number FROM memories
-WHERE scope IN (
-    SELECT number FROM scopes WHERE path = :path OR (:below AND path >= :path || '/' AND path < :path || '0')
-) AND status IN (SELECT value FROM json_each(:statuses))
-ORDER BY id;
+-- The memories of a scope, or of all below it, that come after an id, or the first so many of them. No scope is asked
+-- for more than that of any status.
+SELECT m.number
+FROM scopes p JOIN json_each(:statuses) asked
+JOIN memories m ON m.number IN (
+    SELECT number FROM memories
+    WHERE scope = p.number AND status = asked.value AND id > :after ORDER BY id LIMIT coalesce(:limit, -1)
+)
+WHERE p.number IN (
+    SELECT number FROM scopes WHERE path = :path
+    UNION ALL
+    SELECT number FROM scopes WHERE :below AND path >= :path || '/' AND path < :path || '0'  -- "0" comes after "/"
+)
+ORDER BY m.id LIMIT coalesce(:limit, -1);
 
 -- name: memories_numbered
 -- These memories in this order, as far as they are there and still of these statuses.

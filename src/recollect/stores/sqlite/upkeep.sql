@@ -13,7 +13,7 @@ WHERE p.path = :path AND m.id IN (SELECT value FROM json_each(:ids));
 SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path;
 
 -- name: lineage
--- Where the memories of a scope come from, as each of their versions says it.
+-- Where the memories of a scope come from, as each of their versions says it; every one, or those that name anything.
 WITH said (memory, more) AS (
     SELECT m.number, m.more FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path
     UNION ALL
@@ -22,7 +22,7 @@ WITH said (memory, more) AS (
 )
 SELECT DISTINCT m.id, said.more ->> 'source', coalesce(said.more -> 'derived_from', '[]')
 FROM said JOIN memories m ON m.number = said.memory
-WHERE said.more ->> 'source' IS NOT NULL OR said.more -> 'derived_from' IS NOT NULL;
+WHERE :every OR said.more ->> 'source' IS NOT NULL OR said.more -> 'derived_from' IS NOT NULL;
 
 -- name: said_by
 -- All that a memory and its former versions say, which is also all that its indexes are made of.

@@ -278,6 +278,23 @@ class Erasure:
             Lineage(MemoryId("b"), None, ("a", "x")),
         ]
 
+    def test_where_memories_come_from_is_told_to_who_only_reads_also_of_those_that_come_from_nowhere(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("a", source="handbook"), a_note("b", derived_from=("a", "x")), a_note("plain"))
+        put(writer, a_note("b", text="on its own"), a_note("away", status=Status.FORGOTTEN))
+        put(writer, a_note("theirs", scope=OTHER, source="handbook"), a_note("below", scope=BELOW, source="handbook"))
+        assert sorted(store.lineage(SCOPE), key=lambda one: (one.id, one.derived_from)) == [
+            Lineage(MemoryId("a"), "handbook", ()),
+            Lineage(MemoryId("away"), None, ()),
+            Lineage(MemoryId("b"), None, ()),
+            Lineage(MemoryId("b"), None, ("a", "x")),
+            Lineage(MemoryId("plain"), None, ()),
+        ]
+        erase(writer, "b")
+        assert {one.id for one in store.lineage(SCOPE)} == {"a", "away", "plain"}
+        assert store.lineage(Scope.parse("acme/nobody")) == []
+
     def test_looking_for_what_was_erased_changes_nothing_for_the_others(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         found = store.gather(a_probe("why?"))

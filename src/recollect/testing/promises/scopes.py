@@ -1,6 +1,6 @@
 """Whose memories a scope may see: its own, and what its ancestors share; no other, by whatever way."""
 
-from recollect.model.memory import Status
+from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import UNUSED, Usage, Use
 from recollect.ports import Store
@@ -162,6 +162,30 @@ class Scopes:
         assert listed(TEAM, below=True) == []
         assert listed(Scope.parse("acm"), *Status, below=True) == []
 
+    def test_a_list_goes_on_after_an_id_and_ends_where_it_is_told_to(self, store: Store, writer: Store) -> None:
+        put(writer, *(a_note(id, scope=ANA) for id in "bdf"), *(a_note(id, scope=BEN) for id in "ac"))
+        put(writer, a_note("e", scope=TEAM, status=Status.FORGOTTEN), a_note("é", scope=TEAM))
+        put(writer, *(a_note(id, scope=Scope.parse("acme/team-2")) for id in ("bb", "cc")))
+
+        def listed(scope: Scope, *statuses: Status, after: str | None = None, limit: int | None = None) -> list[str]:
+            last = None if after is None else MemoryId(after)
+            found = store.memories(scope, below=scope == TEAM, statuses=statuses, after=last, limit=limit)
+            return [one.id for one in found]
+
+        known = ["a", "b", "c", "d", "e", "f", "é"]
+        for limit in range(1, len(known) + 2):
+            assert listed(TEAM, *Status, limit=limit) == known[:limit]
+            for place, after in enumerate(known, start=1):
+                assert listed(TEAM, *Status, after=after, limit=limit) == known[place : place + limit]
+        assert listed(TEAM, *Status, after="d") == ["e", "f", "é"]
+        assert listed(TEAM, Status.ACTIVE, after="d", limit=2) == ["f", "é"]
+        assert listed(TEAM, Status.FORGOTTEN, Status.FORGOTTEN, limit=2) == ["e"]
+        assert listed(TEAM, limit=2) == []
+        assert listed(ANA, Status.ACTIVE, after="c", limit=1) == ["d"]
+        assert listed(ANA, Status.ACTIVE, after="cc, which nobody has", limit=9) == ["d", "f"]
+        assert listed(ANA, Status.ACTIVE, after="f", limit=9) == []
+
     def test_a_list_has_every_memory_however_many_there_are(self, store: Store, writer: Store) -> None:
         kept = put(writer, *(a_note(f"{number:04}", scope=ANA) for number in range(1_234)))
         assert list(store.memories(TEAM, below=True, statuses=[Status.ACTIVE])) == kept
+        assert list(store.memories(ANA, below=False, statuses=[Status.ACTIVE], limit=1_001)) == kept[:1_001]

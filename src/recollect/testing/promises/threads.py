@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from recollect.errors import Conflict
-from recollect.model.memory import Memory, MemoryId
+from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.ports import Store, Writing
@@ -74,6 +74,20 @@ class Threads:
 
         at_once(write, read, read, read)
 
+    def test_a_page_of_a_list_is_of_one_moment(self, store: Store, writer: Store) -> None:
+        """Of two memories one is always active, so whoever asks for one that is gets it."""
+        put(writer, *taking_turns(0))
+
+        def write() -> None:
+            for number in range(1, 30):
+                put(writer, *taking_turns(number))
+
+        def read() -> None:
+            for _ in range(60):
+                assert len(list(store.memories(SCOPE, below=False, statuses=[Status.ACTIVE], limit=2))) == 1
+
+        at_once(write, read, read, read)
+
     def test_many_scopes_are_read_and_written_at_once(self, store: Store, writer: Store) -> None:
         scopes = [Scope.parse(f"acme/{number}") for number in range(THREADS)]
         put(writer, a_note("team", scope=TEAM, shared=True))
@@ -98,6 +112,12 @@ class Threads:
         found = candidates(store.gather(a_probe("a")))
         assert found[MemoryId("a")].similarity == nearness("a", "a")
         assert all(one.similarity is not None for one in found.values())
+
+
+def taking_turns(number: int) -> list[Memory]:
+    """Two memories of which one is active and the other forgotten, each in its turn."""
+    statuses = (Status.ACTIVE, Status.FORGOTTEN)
+    return [a_note(id, status=statuses[(number + place) % 2]) for place, id in enumerate(("odd", "even"))]
 
 
 def pair(number: int) -> list[Memory]:
