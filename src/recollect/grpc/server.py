@@ -38,6 +38,9 @@ _LOOKED_AFTER = frozenset({"", SERVICE.full_name})
 _STRANGERS_SECONDS = 1.0
 """How long is waited for the words of somebody who need not say who they are."""
 
+_STRANGERS = 8
+"""How many threads there are for them: none of those that answer whoever has a key."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -114,29 +117,40 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
     def __init__(self, front: Front, is_ready: Callable[[], bool]) -> None:
         self._front, self._is_ready = front, is_ready
         self._patience = Patience(front.limits.seconds)
+        self._with_strangers = Patience(_STRANGERS_SECONDS, most=_STRANGERS - 1)  # so that one thread is always free
+        self._strangers = ThreadPoolExecutor(_STRANGERS, thread_name_prefix="recollect-grpc-health")
         self.ends = False
 
     def close(self) -> None:
         """Wait for nobody any more."""
         self._patience.close()
+        self._with_strangers.close()
+        self._strangers.shutdown(wait=False)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         """How a call is answered; there is no such call, if nothing is given."""
         path = handler_call_details.method
         if path == _HEALTH:
-            return self._handler(self._health)
+            return self._handler(self._health, self._strangers)
         found = METHODS.get(path)
         if found is None:
             return None
         return self._handler(partial(self._answer, found, time.monotonic()))
 
-    def _handler(self, answer: Callable[[Iterator[bytes], grpc.ServicerContext], bytes]) -> grpc.RpcMethodHandler:
-        return grpc.stream_unary_rpc_method_handler(partial(self._answered, answer))
+    def _handler(
+        self,
+        answer: Callable[[Iterator[bytes], grpc.ServicerContext], bytes],
+        threads: ThreadPoolExecutor | None = None,
+    ) -> grpc.RpcMethodHandler:
+        answered = partial(self._answered, answer)
+        if threads is not None:
+            answered.experimental_thread_pool = threads  # type: ignore[attr-defined]  # where grpcio looks for it
+        return grpc.stream_unary_rpc_method_handler(answered)
 
     def _health(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """Whether calls are answered as they should be."""
         self._front.gate.refuse_strangers(_authority(context), _single(context.invocation_metadata()).get("origin"))
-        with self._patience.waiting(context.cancel, seconds=_STRANGERS_SECONDS):
+        with self._with_strangers.waiting(context.cancel):
             body = next(messages, b"")
         asked = parsed(health_pb2.HealthCheckRequest, body)
         if asked.service not in _LOOKED_AFTER:
