@@ -6,6 +6,8 @@ import socket
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
 
@@ -264,3 +266,19 @@ def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
     with served(":memory:", tmp_path / "own") as server:
         assert server.told[3] == "jobs are not run here"
         assert server.given("remember", TEA)["verdict"] == "created"
+
+
+def test_a_server_takes_no_more_and_waits_no_longer_than_its_settings_say(tmp_path: Path) -> None:
+    small = ("server.body_bytes=1000", "server.seconds=0.05")
+    with served(":memory:", tmp_path / "own", settings=small) as server:
+        refused = server.post("remember", {"scope": "acme/ana", "text": "tea " * 1_000})
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        assert "1000 bytes" in refused.json()["detail"]
+        with closing(HTTPConnection("127.0.0.1", server.port, timeout=LONG)) as connection:
+            connection.putrequest("POST", "/v1/stats")
+            connection.putheader("Authorization", f"Bearer {server.token.read_text(encoding='utf-8').strip()}")
+            connection.putheader("Content-Type", "application/json")
+            connection.putheader("Content-Length", "100")
+            connection.endheaders(b"{")  # and then nothing
+            with connection.getresponse() as late:
+                assert late.status == 408

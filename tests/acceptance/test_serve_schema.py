@@ -1,9 +1,11 @@
 """Whatever the OpenAPI document allows, and more, is asked of a live server: it never breaks and answers as it says."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import requests
 import schemathesis
@@ -19,7 +21,7 @@ from schemathesis.checks import (
 from recollect.rest.openapi import document
 from recollect.service.operations import OPERATIONS
 
-from .serving import Serving, served
+from .serving import LONG, Serving, served
 
 CHECKS: list[Any] = [
     not_a_server_error,
@@ -69,14 +71,20 @@ WATCHING = ("/metrics", "/health/live", "/health/ready", "/openapi.json")
 def test_whatever_is_asked_it_answers_as_it_says_and_never_breaks(
     path: str, mode: GenerationMode, server: Serving, session: requests.Session
 ) -> None:
+    asked = OPERATIONS.get(path.removeprefix("/v1/"))
+    whose = None if asked is None else asked.request.whose
     operation = SCHEMA[path]["POST" if path.startswith("/v1/") else "GET"]
 
     @BOUNDED
     @given(case=operation.as_strategy(generation_mode=mode))
     def asking(case: "Case[Any]") -> None:
-        if mode is GenerationMode.POSITIVE and isinstance(case.body, dict) and "scope" in case.body:
-            case.body["scope"] = "acme/ana"  # few texts are scopes, and it is what comes after that is looked at
+        if mode is GenerationMode.POSITIVE and isinstance(case.body, dict) and whose in case.body:
+            case.body[whose] = "acme/ana"  # few texts are scopes, and it is what comes after that is looked at
         case.call_and_validate(base_url=server.url, session=session, checks=CHECKS)
 
     asking()
     assert [one for one in server.events() if one["level"] not in ("info", "warning")] == []
+
+
+def test_the_document_that_is_asked_by_is_the_one_that_the_server_gives(server: Serving) -> None:
+    assert httpx.get(f"{server.url}/openapi.json", timeout=LONG).json() == json.loads(json.dumps(SCHEMA.raw_schema))

@@ -153,7 +153,16 @@ class RecollectStore(BaseStore):
         page = ranked[op.offset : until]
         if op.refresh_ttl:
             self._refresh(page)
+        self._served(one.memory for one in page if one.score is not None)
         return [one.found for one in page]
+
+    def _served(self, found: Iterable[Memory]) -> None:
+        """Count what was found for a question as handed to an agent; what is only listed is looked at."""
+        by_scope: dict[Scope, list[str]] = {}
+        for memory in found:
+            by_scope.setdefault(memory.scope, []).append(memory.id)
+        for scope, ids in by_scope.items():
+            self._engine.served(ids, scope=scope)
 
     def _ranked(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_Kept]:
         """The best items that pass the filter, each with its score."""

@@ -217,6 +217,18 @@ def test_a_search_ranks_as_the_engine_does_and_gives_its_scores(
     assert [keys(page) for page in pages] == [[one.key] for one in found]
 
 
+def test_what_is_found_for_a_question_counts_as_served_and_what_is_listed_does_not(
+    store: RecollectStore, engine: recollect.Engine
+) -> None:
+    for namespace in (ANA, BEN):
+        store.put(namespace, "seat", {"text": f"{namespace[1]} prefers window seats"})
+    found = {one.scope: one.id for one in engine.memories(scope=ROOT, below=True)}
+    store.search(("users",))
+    assert {engine.usage(id, scope=scope).served for scope, id in found.items()} == {0}
+    store.search(("users",), query="window seats")
+    assert {engine.usage(id, scope=scope).served for scope, id in found.items()} == {1}
+
+
 def test_what_is_not_indexed_has_no_score_and_only_named_fields_are_searched(engine: recollect.Engine) -> None:
     store = RecollectStore(engine, ROOT, fields=["about"])
     store.put(ANA, "plain", {"about": "green tea", "noise": "quantum chromodynamics"})

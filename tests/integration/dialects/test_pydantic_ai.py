@@ -169,3 +169,9 @@ def test_arguments_out_of_bounds_are_refused_before_the_engine_sees_them(engine:
 def test_the_provenance_is_that_of_whoever_made_the_toolset(engine: recollect.Engine) -> None:
     (written,) = used(engine, ("remember", {"text": SEAT}), provenance="direct_user")
     assert engine.get(written["id"], scope=SCOPE).provenance is recollect.Provenance.DIRECT_USER
+
+
+def test_what_a_search_tells_a_model_counts_as_served(engine: recollect.Engine) -> None:
+    id = engine.remember(SEAT, scope=SCOPE).id
+    used(engine, ("search", {"query": "which seat?"}))
+    assert engine.usage(id, scope=SCOPE).served == 1

@@ -155,7 +155,9 @@ def test_a_key_that_may_only_write_reads_nothing_of_a_task_by_working_on_it(serv
         assert (told["actions"], told["contexts"]) == ([], [])
     assert (recorded["outcome"], ended["outcome"]["lessons"]) == (None, ["Book early"])
     assert [one["type"] for one in asked(service, "get_episode", id=id)["actions"]] == ["ask", "book"]
-    with_read = asked(service, "complete_episode", a_caller(Right.READ, Right.WRITE), id=id, outcome=0.9, lessons=["Book early"])
+    with_read = asked(
+        service, "complete_episode", a_caller(Right.READ, Right.WRITE), id=id, outcome=0.9, lessons=["Book early"]
+    )
     assert with_read["task"] == began["task"]
 
 

@@ -1,0 +1,10 @@
+"""The limits of a server are those of its settings."""
+
+from recollect.config import ServerSettings
+from recollect.server.limiting import limits
+from recollect.service.front import Limits
+
+
+def test_each_limit_is_the_setting_of_its_name() -> None:
+    chosen = ServerSettings(body_bytes=2_000, seconds=3.0, threads=4, waiting=5)
+    assert limits(chosen) == Limits(body_bytes=2_000, seconds=3.0, threads=4, waiting=5)
