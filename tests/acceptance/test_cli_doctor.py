@@ -74,28 +74,31 @@ def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
 
 
 def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
-    home = {"XDG_CONFIG_HOME": str(tmp_path / "home")}
     own = tmp_path / "home" / "recollect"
-    assert told(shell, **home)["faces"]["seen"] == "HTTP, MCP and gRPC are installed"
-    assert f"by the token in {own / 'token'}" in told(shell, **home)["keys"]["seen"]
-    assert told(shell, **home)["frameworks"]["finding"] == "ok"
+
+    def seen(code: int = 0) -> dict[str, dict[str, Any]]:
+        return told(shell, code=code, XDG_CONFIG_HOME=str(tmp_path / "home"))
+
+    assert seen()["faces"]["seen"] == "HTTP, MCP and gRPC are installed"
+    assert f"by the token in {own / 'token'}" in seen()["keys"]["seen"]
+    assert seen()["frameworks"]["finding"] == "ok"
     assert not own.exists()
     own.mkdir(parents=True)
     (own / "token").write_text("anybody may read this, which is no way to keep a token", encoding="utf-8")
     (own / "token").chmod(0o644)
-    assert "chmod 600" in told(shell, code=1, **home)["keys"]["remedy"]
+    assert "chmod 600" in seen(1)["keys"]["remedy"]
     file, now = KeyFile(own / "keys.json"), datetime.now(UTC)
     grants = [Grant(frozenset({Right.READ}), WHOLE)]
     over, _ = issue("bo", grants, at=now - timedelta(days=2), expires_at=now - timedelta(days=1))
     file.add(over)
-    assert "nobody is let in" in told(shell, code=1, **home)["keys"]["seen"]
+    assert "nobody is let in" in seen(1)["keys"]["seen"]
     file.add(issue("ana", grants, at=now)[0])
-    found = told(shell, **home)["keys"]
+    found = seen()["keys"]
     assert (found["finding"], over.id in found["seen"], "revoke" in found["remedy"]) == ("warning", True, True)
     file.revoke("bo")
-    assert told(shell, **home)["keys"]["seen"] == f"1 in {own / 'keys.json'}"
+    assert seen()["keys"]["seen"] == f"1 in {own / 'keys.json'}"
     file.path.chmod(0o644)
-    assert "chmod 600" in told(shell, code=1, **home)["keys"]["remedy"]
+    assert "chmod 600" in seen(1)["keys"]["remedy"]
 
 
 def test_what_serves_agents_is_what_the_extras_are_made_of() -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -74,14 +74,17 @@ class Length:
 
     def __init__(self, most_bytes: Callable[[], int]) -> None:
         self._most_bytes = most_bytes
+        self._known: int | None = None
 
-    @cached_property
+    @property
     def most(self) -> int:
         """So many bytes, by the settings; if there is something wrong with them, each call will be told."""
-        try:
-            return max(self._most_bytes(), CHUNK)
-        except RecollectError:
-            return LONGEST
+        if self._known is None:
+            try:
+                self._known = max(self._most_bytes(), CHUNK)
+            except RecollectError:
+                self._known = LONGEST
+        return self._known
 
     def is_over(self, size: int) -> bool:
         """Whether so many are too many."""

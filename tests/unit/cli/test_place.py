@@ -12,10 +12,10 @@ TEA = ("remember", "Ana likes tea", "--scope", "acme/ana")
 
 
 @pytest.mark.parametrize("path", ["agent.db", "~", "~other/agent.db", "a/~/agent.db", "/~/agent.db", ":memory:"])
-def test_only_a_home_at_the_beginning_is_one(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ana")
+def test_only_a_home_at_the_beginning_is_one(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert at_home(path) == path
-    assert at_home("~/agent.db") == "/home/ana/agent.db"
+    assert at_home("~/agent.db") == str(tmp_path / "agent.db")
 
 
 def test_a_store_is_named_by_its_whole_path_and_a_database_without_its_password(
