@@ -28,6 +28,7 @@ from recollect.model.timetable import Occurrence
 from recollect.rest.app import app as http_app
 from recollect.server import faces, logs
 from recollect.server.allocation import keep_what_is_freed
+from recollect.server.connection import Connection
 from recollect.server.letting import Letting, gate, letting
 from recollect.server.limiting import limits
 from recollect.server.metrics import Metrics
@@ -233,7 +234,7 @@ class _Uvicorn(uvicorn.Server):
 def _options(app: ASGIApp, drain: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=Connection,
         ws="none",
         loop="asyncio",
         lifespan="on",

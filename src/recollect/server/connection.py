@@ -1,0 +1,119 @@
+"""Connection: what is taken over HTTP before anybody has said who they are, and how long that is waited for."""
+
+from asyncio import TimerHandle, Transport
+from http import HTTPStatus
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+HEAD_BYTES: Final = 65_536
+"""How many bytes the head of a request has at most, with whatever follows its body."""
+
+HEADERS: Final = 256
+"""How many headers it has at most."""
+
+HEAD_SECONDS: Final = 30.0
+"""How long a head may take to come."""
+
+TOO_LARGE: Final = f"the head of a request has at most {HEAD_BYTES} bytes and {HEADERS} headers; send less"
+
+
+class TooLarge(ValueError):
+    """A head is larger than it may be."""
+
+
+class Connection(HttpToolsProtocol):
+    """A connection of uvicorn's that counts what comes before a body, and ends when that is too much or too late.
+
+    What a header has so far is kept by the parser, which tells of it when it is whole: so what is fed to the parser
+    without a word from it is counted too.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._counted = self._headers = self._unheard_of = 0
+        self._heard = self._in_body = self._is_too_large = False
+        self._timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Wait for a head from now on."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._await_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, unless a head is too large with it."""
+        self._heard = False
+        super().data_received(data)
+        self._unheard_of = 0 if self._heard else self._unheard_of + len(data)
+        if self.transport.is_closing():
+            return
+        if self._unheard_of > HEAD_BYTES:
+            self._end(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
+        elif not self._in_body and self._timer is None:
+            self._await_head()
+
+    def on_message_begin(self) -> None:
+        """Count anew."""
+        self._heard, self._counted, self._headers = True, 0, 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Count it."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count it, be it before the body or after."""
+        self._headers += 1
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Wait for the head no longer; how long the body may take, the faces know."""
+        self._heard = True
+        self._await_nothing()
+        super().on_headers_complete()
+        self._in_body = True
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._heard = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The next thing that comes is a head."""
+        self._heard, self._in_body = True, False
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell what was wrong with a head that could not be read, or was too large."""
+        if self._is_too_large:
+            self._end(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
+        else:
+            super().send_400_response(msg)
+
+    def _count(self, size: int) -> None:
+        self._heard = True
+        self._counted += size
+        if self._counted > HEAD_BYTES or self._headers > HEADERS:
+            self._is_too_large = True
+            raise TooLarge(TOO_LARGE)  # which ends the parser's work; uvicorn has 400 told for that
+
+    def _await_head(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _await_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end(self, status: HTTPStatus, told: str) -> None:
+        """Say so in a few words, and end the connection."""
+        head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(told)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + f"{head}{told}".encode("ascii"))
+        self.transport.close()

@@ -1,0 +1,156 @@
+"""What is taken over HTTP before anybody has said who they are: no more than a head may have, nor for longer."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from recollect.server.connection import HEAD_BYTES, HEADERS, TOO_LARGE, Connection
+
+LONG = 60.0
+"""For how many seconds anything may take before a test has failed."""
+
+HOST = b"Host: here\r\n"
+
+
+class Asked:
+    """An application that answers how long the path, the headers and the body of each request are."""
+
+    def __init__(self) -> None:
+        self.began, self.gone = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.began.set()
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.gone.set()
+                return
+            body, more = body + message["body"], message["more_body"]
+        told = f"{len(scope['raw_path'])} {len(scope['headers'])} {len(body)}".encode()
+        headers = [(b"content-length", str(len(told)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": told})
+
+
+class Place:
+    """A server on a port of this machine, with its connections."""
+
+    def __init__(self, app: Asked, state: ServerState, port: int) -> None:
+        self.app, self.state, self.port = app, state, port
+
+    async def told(self, pieces: Iterable[bytes]) -> bytes:
+        """All that is answered until the connection ends."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        with contextlib.suppress(ConnectionError):  # it may end while more is sent
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+        answer = bytearray()
+        with contextlib.suppress(ConnectionError):
+            while piece := await reader.read(65_536):
+                answer += piece
+        writer.close()
+        return bytes(answer)
+
+
+@asynccontextmanager
+async def a_place() -> AsyncIterator[Place]:
+    app, state = Asked(), ServerState()
+    config = uvicorn.Config(app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
+    loop = asyncio.get_running_loop()
+    made = await loop.create_server(
+        lambda: Connection(config=config, server_state=state, app_state={}, _loop=loop), "127.0.0.1", 0
+    )
+    try:
+        async with asyncio.timeout(LONG):
+            yield Place(app, state, made.sockets[0].getsockname()[1])
+    finally:
+        made.close()
+
+
+def told(*pieces: bytes) -> bytes:
+    """What somebody is told who sends that, piece by piece."""
+
+    async def asked() -> bytes:
+        async with a_place() as place:
+            return await place.told(pieces)
+
+    return asyncio.run(asked())
+
+
+def of(answer: bytes) -> tuple[int, bytes]:
+    """The status of an answer, and its body."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+def numbered(count: int) -> bytes:
+    return b"".join(b"x-%d: y\r\n" % number for number in range(count))
+
+
+LAST = HOST + b"Connection: close\r\n"
+
+
+def test_as_many_headers_as_there_may_be_are_taken_and_one_more_is_not() -> None:
+    most = numbered(HEADERS - 2)
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"\r\n")) == (200, b"1 %d 0" % HEADERS)
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"z: z\r\n\r\n")) == (431, TOO_LARGE.encode())
+
+
+def test_a_head_is_taken_up_to_its_size_and_not_above_it() -> None:
+    just = b"a" * (HEAD_BYTES - 100)
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"\r\n\r\n")) == (200, b"1 3 0")
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"b" * 100 + b"\r\n\r\n"))[0] == 431
+    assert of(told(b"GET /" + b"a" * HEAD_BYTES + b" HTTP/1.1\r\n" + LAST + b"\r\n"))[0] == 431
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nX: ", b"GET / HTTP/1.1\r\nX", b"GET /"])
+def test_a_head_that_never_ends_is_ended(before: bytes) -> None:
+    async def asked() -> int:
+        sent = 0
+
+        def pieces() -> Iterable[bytes]:
+            nonlocal sent
+            yield before
+            while True:
+                sent += 10_000
+                yield b"\r\n" * 5_000 if before == b"" else b"a" * 10_000
+
+        async with a_place() as place:
+            await place.told(pieces())
+            while place.state.connections:
+                await asyncio.sleep(0)
+        return sent
+
+    assert asyncio.run(asked()) >= HEAD_BYTES  # it ended, though the client would have gone on for ever
+
+
+def test_what_follows_a_body_is_counted_as_well() -> None:
+    head = b"POST / HTTP/1.1\r\n" + LAST + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+    assert of(told(head + b"x: y\r\n\r\n")) == (200, b"1 4 1")
+    assert of(told(head, numbered(HEADERS) + b"\r\n"))[0] == 431
+
+
+def test_each_request_of_a_connection_is_counted_by_itself_and_no_body_is() -> None:
+    large = b"a" * (HEAD_BYTES // 2)
+    one = b"POST / HTTP/1.1\r\n" + HOST + b"X: " + large + b"\r\nContent-Length: 1000000\r\n\r\n" + b"b" * 1_000_000
+    answer = told(one * 3, one.replace(b"Host", b"Connection: close\r\nHost"))
+    assert (answer.count(b"HTTP/1.1 200"), answer.count(b" 1000000")) == (4, 4)
+
+
+def test_what_is_no_request_is_told_so_as_before() -> None:
+    assert of(told(b"nonsense\r\n\r\n"))[0] == 400
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + HOST + b"\r\nGET"])
+def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
+    answer = told(sent)  # and the connection ends
+    assert answer.count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n")
