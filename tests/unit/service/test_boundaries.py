@@ -68,8 +68,8 @@ def test_a_preview_of_an_erasure_names_what_then_goes(service: Service) -> None:
     first = asked(service, "remember", text="Ana has a bicycle", source="chat")["id"]
     second = asked(service, "remember", text="Ana can cycle to work", derived_from=[first])["id"]
     asked(service, "remember", text="Ben takes the train")
-    for wanted in ({"id": first}, {"source": "chat"}):
-        told = asked(service, "erase", **wanted)
+    for by, name in (("id", first), ("source", "chat")):
+        told = service.answer("erase", {"scope": ANA, by: name}, owner())
         assert (told["dry_run"], told["ids"], told["memories"]) == (True, sorted([first, second]), 2)
     assert asked(service, "erase", id=first, dry_run=False)["ids"] == sorted([first, second])
 
