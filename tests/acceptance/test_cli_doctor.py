@@ -70,7 +70,7 @@ def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
     assert list(checks) == [*INSTALLATION, "store", "model", *AROUND]
     assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
     assert checks["model"]["remedy"] is None
-    assert "schema 7" in checks["store"]["seen"]
+    assert "schema 8" in checks["store"]["seen"]
 
 
 def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:

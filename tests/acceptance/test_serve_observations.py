@@ -7,22 +7,24 @@ from typing import Any
 import pytest
 
 from recollect.service.problems import Code
-from tests.contract.served import Http, Mcp, Served, serving
+from tests.contract.clients import Http, Refusal, over_http
+from tests.contract.served import Served, serving
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("served") / "memories.db", tools="observations") as found:
+    folder = tmp_path_factory.mktemp("served")
+    with serving(folder / "memories.db", folder, tools="observations") as found:
         yield found
 
 
 @pytest.mark.parametrize("face", ["http", "2026-07-28", "legacy"])
 def test_a_session_is_begun_saved_in_found_and_ended(face: str, served: Served) -> None:
-    with closing(Http(served) if face == "http" else Mcp(served, face)) as asked:
+    with closing(Http(served) if face == "http" else over_http(served, face)) as asked:
 
         def ask(name: str, **given: Any) -> Any:
             answer = asked.ask(name, {"user_id": f"user-{face}", **given})
-            assert not isinstance(answer, Code), answer
+            assert not isinstance(answer, Refusal), answer
             return answer
 
         started = ask("mem_session_start")
@@ -45,6 +47,8 @@ def test_a_session_is_begun_saved_in_found_and_ended(face: str, served: Served) 
 def test_an_observation_of_another_user_is_as_one_that_is_not_there(served: Served) -> None:
     with closing(Http(served)) as asked:
         saved = asked.ask("mem_save", {"user_id": "bo", "content": "Bo sails", "type": "fact", "title": "Boat"})
-        assert not isinstance(saved, Code)
+        assert not isinstance(saved, Refusal)
         for id in (saved["id"], "nobody"):
-            assert asked.ask("mem_get_observation", {"user_id": "eve", "observation_id": id}) is Code.NOT_FOUND
+            refused = asked.ask("mem_get_observation", {"user_id": "eve", "observation_id": id})
+            assert isinstance(refused, Refusal)
+            assert refused.code == Code.NOT_FOUND

@@ -177,7 +177,7 @@ class Python:
 
     def erase(self, *, dry_run: bool = True, scope: str, **given: Any) -> Mapping[str, Any]:
         if dry_run:
-            ids = [one.id for one in self._engine.erasable(scope=scope, **given)]
+            ids = list(self._engine.erasable(scope=scope, **given))
             return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
         return {"dry_run": False, **wire.erasure(self._engine.erase(scope=scope, **given))}
 

@@ -1,11 +1,13 @@
 """The operations that keep tasks and how they went, and find those that were like the one at hand."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
+from recollect.errors import NotFound
 from recollect.model.episode import Result
 from recollect.model.limits import an_outcome
 from recollect.render import episodes as rendered
@@ -117,7 +119,8 @@ def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
-    refuse_less_trusted(engine, request.id, request.scope, caller)
+    with suppress(NotFound):  # which is told below, as of an episode
+        refuse_less_trusted(engine, request.id, request.scope, caller)
     given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
     return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
 

@@ -93,7 +93,10 @@ def test_the_id_that_a_caller_gives_an_event_is_of_its_scope_alone(service: Serv
 
 
 def test_what_is_observed_under_a_key_is_kept_once_however_often_it_is_sent(service: Service) -> None:
-    said = {"events": [{"content": "hello"}, {"content": "hello"}, {"content": "bye", "id": "msg-9"}], "key": "once"}
+    said: dict[str, Any] = {
+        "events": [{"content": "hello"}, {"content": "hello"}, {"content": "bye", "id": "msg-9"}],
+        "key": "once",
+    }
     first, again = (asked(service, "observe", **said)["receipts"] for _ in range(2))
     assert [one["id"] for one in first] == [one["id"] for one in again]
     assert len({one["id"] for one in first}) == 3
@@ -145,7 +148,7 @@ def test_a_key_that_may_only_write_reads_nothing_by_writing(service: Service) ->
 
 
 def test_a_key_that_may_only_write_reads_nothing_of_a_task_by_working_on_it(service: Service) -> None:
-    began = {"task": "book a seat for Ana", "plan": ["ask her mother"], "session": "monday"}
+    began: dict[str, Any] = {"task": "book a seat for Ana", "plan": ["ask her mother"], "session": "monday"}
     id = asked(service, "start_episode", **began)["id"]
     asked(service, "record_action", id=id, type="ask", input="what does she earn?", output="a lot")
     recorded = asked(service, "record_action", WRITER, id=id, type="book")
@@ -222,7 +225,7 @@ SECRETS = ("Weiss", "Kantstrasse", "diagnosis", "mother", "earns")
 
 def test_whoever_may_only_write_reads_none_of_the_words_of_others_by_any_write(service: Service) -> None:
     said = "Ana Weiss lives in Kantstrasse"
-    topical = {"topic_key": "home", "metadata": {"private": "diagnosis"}}
+    topical: dict[str, Any] = {"topic_key": "home", "metadata": {"private": "diagnosis"}}
     id = asked(service, "remember", text=said, **topical)["id"]
     asked(service, "remember", text="Ana's doctor is Weiss of Kantstrasse", subject="doctor")
     asked(service, "mem_session_start")
