@@ -1,9 +1,11 @@
 """`recollect serve` and whoever sends it too much, or not all of it: others notice nothing."""
 
+import signal
 import socket
 from pathlib import Path
 
 import httpx
+import pytest
 
 from .serving import LONG, Serving, served
 
@@ -25,3 +27,33 @@ def test_a_head_that_is_too_large_is_refused_at_every_path_before_any_key(tmp_pa
             for more in (b"X: " + b"a" * 66_000 + b"\r\n", b"X: a\r\n" * 300):
                 assert sent(server, begun + more + b"\r\n").startswith(b"HTTP/1.1 431 ")
         assert httpx.get(f"{server.url}/health/live", timeout=LONG).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/stats", "/mcp"])
+def test_what_is_still_being_sent_is_nothing_under_way_when_it_is_told_to_end(path: str, tmp_path: Path) -> None:
+    settings = ("server.drain_seconds=600", "server.seconds=600")
+    with (
+        served(str(tmp_path / "a.db"), tmp_path / "own", settings=settings, others=("--no-grpc",)) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=LONG) as there,
+    ):
+        key = server.token.read_text(encoding="utf-8").strip()
+        head = (
+            *(f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", f"Authorization: Bearer {key}"),
+            *("Content-Type: application/json", "Accept: application/json", "Expect: 100-continue"),
+            *("Content-Length: 100", "", "{"),
+        )
+        there.sendall("\r\n".join(head).encode())
+        assert there.recv(65_536).startswith(b"HTTP/1.1 100 ")  # so somebody waits for the body
+        server.process.send_signal(signal.SIGTERM)
+        assert there.recv(65_536).startswith(b"HTTP/1.1 503 ")
+        assert server.ended() == 0
+        told = [one["event"] for one in server.events()]
+        assert (told[-1], "left_under_way" in told) == ("ended", False)
+
+
+def test_a_scheduler_without_a_job_is_none_that_is_left_when_the_time_is_up(tmp_path: Path) -> None:
+    settings = ("server.drain_seconds=0.001",)
+    with served(str(tmp_path / "a.db"), tmp_path / "own", settings=settings) as server:
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+        assert server.events()[-1]["event"] == "ended"

@@ -38,6 +38,13 @@ class Patience:
             with self._lock:
                 self._awaited.pop(one, None)
 
+    def hurry(self, seconds: float) -> None:
+        """Wait for nobody any longer than that from now on."""
+        until = time.monotonic() + seconds
+        with self._lock:
+            self._seconds = min(self._seconds, seconds)
+            self._awaited = {one: (min(late, until), end) for one, (late, end) in self._awaited.items()}
+
     def close(self) -> None:
         """Look no more."""
         self._over.set()

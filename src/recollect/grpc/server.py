@@ -38,6 +38,9 @@ _LOOKED_AFTER = frozenset({"", SERVICE.full_name})
 _STRANGERS_SECONDS = 1.0
 """How long is waited for the words of somebody who need not say who they are."""
 
+_LAST_SECONDS = 1.0
+"""How long is waited for the words of anybody once the server is to end."""
+
 _STRANGERS = 8
 """How many threads there are for them: none of those that answer whoever has a key."""
 
@@ -95,9 +98,10 @@ class Running:
     def stop(self, grace: float) -> None:
         """Take no more calls, let those under way end within so many seconds, and cancel the rest.
 
+        Who has not said by then what they want is waited for only shortly: nothing of that is under way.
         What an engine has begun goes on to its end; `Front.close` waits for it.
         """
-        self._calls.ends = True
+        self._calls.end()
         self._server.stop(grace).wait()
         self._calls.close()
         self._threads.shutdown(wait=False)
@@ -119,7 +123,12 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
         self._patience = Patience(front.limits.seconds)
         self._with_strangers = Patience(_STRANGERS_SECONDS, most=_STRANGERS - 1)  # so that one thread is always free
         self._strangers = ThreadPoolExecutor(_STRANGERS, thread_name_prefix="recollect-grpc-health")
-        self.ends = False
+        self._ends = False
+
+    def end(self) -> None:
+        """Tell whoever asks that it ends, and wait no longer for those who say nothing."""
+        self._ends = True
+        self._patience.hurry(_LAST_SECONDS)
 
     def close(self) -> None:
         """Wait for nobody any more."""
@@ -156,7 +165,7 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
         if asked.service not in _LOOKED_AFTER:
             raise NotFound(f"there is no service {show(asked.service)} here; {SERVICE.full_name!r} is")
         found = health_pb2.HealthCheckResponse
-        serving = found.SERVING if not self.ends and self._is_ready() else found.NOT_SERVING
+        serving = found.SERVING if not self._ends and self._is_ready() else found.NOT_SERVING
         told: bytes = found(status=serving).SerializeToString()
         return told
 

@@ -15,7 +15,11 @@ HEADERS: Final = 256
 HEAD_SECONDS: Final = 30.0
 """How long a head may take to come."""
 
+LAST_SECONDS: Final = 1.0
+"""How long a body may still take to come once the server is to end."""
+
 TOO_LARGE: Final = f"the head of a request has at most {HEAD_BYTES} bytes and {HEADERS} headers; send less"
+ENDING: Final = "the server ends before the whole request has come; nothing of it was done, so send it again"
 
 
 class TooLarge(ValueError):
@@ -23,7 +27,7 @@ class TooLarge(ValueError):
 
 
 class Connection(HttpToolsProtocol):
-    """A connection of uvicorn's that counts what comes before a body, and ends when that is too much or too late.
+    """A connection of uvicorn's that counts what comes before a body, and ends well with a body that does not come.
 
     What a header has so far is kept by the parser, which tells of it when it is whole: so what is fed to the parser
     without a word from it is counted too.
@@ -97,6 +101,16 @@ class Connection(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def shutdown(self) -> None:
+        """Finish what was asked; what is still being sent was not, and is waited for shortly."""
+        super().shutdown()
+        if self._is_being_sent:
+            self._await_rest()
+
+    @property
+    def _is_being_sent(self) -> bool:
+        return self._in_body and self.cycle.more_body and not self.cycle.response_started
+
     def _count(self, size: int) -> None:
         self._heard = True
         self._counted += size
@@ -107,10 +121,25 @@ class Connection(HttpToolsProtocol):
     def _await_head(self) -> None:
         self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
+    def _await_rest(self) -> None:
+        self._await_nothing()
+        self._timer = self.loop.call_later(LAST_SECONDS, self._hang_up)
+
     def _await_nothing(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _hang_up(self) -> None:
+        """End with what has not come by now, and have whoever reads it know."""
+        if not self._is_being_sent or self.transport.is_closing():
+            return
+        if self.pipeline:  # what was sent before it is answered first
+            self._await_rest()
+        else:
+            self._end(HTTPStatus.SERVICE_UNAVAILABLE, ENDING)
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def _end(self, status: HTTPStatus, told: str) -> None:
         """Say so in a few words, and end the connection."""

@@ -42,7 +42,7 @@ ENDED_EARLY = 1
 """What a shell learns if something was still under way when the time was up."""
 
 LAST_WORDS = 1.0
-"""For how many seconds what was put off is written if something is still under way."""
+"""For how many seconds, once the time is up, what has nothing to do may end, and what was put off is written."""
 
 BACKLOG = 2048
 """How many connections wait until they are taken."""
@@ -152,7 +152,7 @@ class Serving:
             ours.start()
             yield
         finally:
-            self.left += [] if _is_done(ours.close, self._drain.rest) else ["a job"]
+            self.left += [] if _is_done(ours.close, max(self._drain.rest, LAST_WORDS)) else ["a job"]
 
     def run(self, tell: Callable[[str], None]) -> None:
         """Listen until it is told to end, and finish what is under way; `left` says what could not be."""

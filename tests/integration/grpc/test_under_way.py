@@ -9,6 +9,7 @@ import grpc
 import pytest
 
 from recollect.grpc.v1 import recollect_pb2
+from recollect.service.access import Caller
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
 
@@ -149,6 +150,30 @@ def test_a_call_under_way_is_answered_when_the_server_stops() -> None:
         place.embedder.go_on.set()
         assert call.result(timeout=PATIENT).verdict == "created"
         stopped.result(timeout=PATIENT)
+
+
+def test_a_caller_who_says_nothing_does_not_hold_up_a_stop() -> None:
+    with (
+        a_place(seconds=2 * PATIENT, threads=1) as place,
+        place.channel() as channel,
+        ThreadPoolExecutor(1) as operator,
+    ):
+        spoken, lets_in = threading.Event(), place.front.authenticate
+        asked = threading.Event()
+
+        def authenticate(shown: str | None) -> Caller:
+            asked.set()
+            return lets_in(shown)
+
+        place.front.authenticate = authenticate
+        silent = channel.stream_unary("/recollect.v1.Recollect/Stats").future(
+            (spoken.wait(PATIENT) and b"" for _ in range(1)), **called()
+        )
+        assert asked.wait(PATIENT)
+        stopped = operator.submit(place.running.stop, 2 * PATIENT)
+        assert code(silent) in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE)
+        stopped.result(timeout=PATIENT)
+        spoken.set()
 
 
 def test_a_call_that_does_not_end_in_the_grace_of_a_stop_is_cancelled_and_its_work_is_known_to_be_left() -> None:

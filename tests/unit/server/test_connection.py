@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from recollect.server.connection import HEAD_BYTES, HEADERS, TOO_LARGE, Connection
+from recollect.server.connection import ENDING, HEAD_BYTES, HEADERS, TOO_LARGE, Connection
 
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
@@ -154,3 +154,47 @@ def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: p
     monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
     answer = told(sent)  # and the connection ends
     assert answer.count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n")
+
+
+SENDING = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\n\r\n"
+
+
+async def being_sent(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A request of which half the body has come, when the server is told to end."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+    writer.write(SENDING + b"ha")
+    await writer.drain()
+    await place.app.began.wait()
+    for one in list(place.state.connections):
+        one.shutdown()
+    return reader, writer
+
+
+def test_a_body_that_has_not_come_when_the_server_ends_is_told_that_nothing_was_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("recollect.server.connection.LAST_SECONDS", 0.05)
+
+    async def asked() -> bytes:
+        async with a_place() as place:
+            reader, writer = await being_sent(place)
+            answer = await reader.read()
+            await place.app.gone.wait()
+            writer.close()
+        return answer
+
+    assert of(asyncio.run(asked())) == (503, ENDING.encode())
+
+
+def test_a_body_that_comes_soon_after_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.server.connection.LAST_SECONDS", LONG)
+
+    async def asked() -> bytes:
+        async with a_place() as place:
+            reader, writer = await being_sent(place)
+            writer.write(b"lf")
+            answer = await reader.read()  # to the end of the connection, which nothing more is waited for from
+            writer.close()
+        return answer
+
+    assert of(asyncio.run(asked())) == (200, b"1 2 4")
