@@ -61,6 +61,7 @@ class Scheduler:
         self._dice = dice
         self._name = name
         self._heard = heard
+        self._failing = False
         self._beginnings: dict[str, tuple[datetime, datetime]] = {}
         self._working = Lock()
         self._thread: threading.Thread | None = None
@@ -75,6 +76,11 @@ class Scheduler:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def failing(self) -> bool:
+        """Whether the store failed when `run` or `start` last looked for what is due."""
+        return self._failing
 
     def close(self) -> None:
         """Stop, and let go of the store."""
@@ -103,7 +109,9 @@ class Scheduler:
                 with self._working.here:
                     for _ in self._run_all(stopping, jitter=True):
                         pass
+                self._failing = False
             except RecollectError as error:  # the store may be back the next time
+                self._failing = True
                 _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
                 self._heard(Failure(None, None, error))
             stopping.wait(LOOKS_EVERY)

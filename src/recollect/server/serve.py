@@ -148,6 +148,7 @@ class Serving:
             yield
             return
         ours = wiring.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._worked)
+        self._watch.look_after(lambda: ours.failing)
         try:
             ours.start()
             yield

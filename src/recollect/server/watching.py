@@ -40,16 +40,23 @@ class Watch:
         """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
         self._engine, self._embedder, self._entrance = engine, embedder, entrance
         self._jobs_fail = False
+        self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
         self._look: tuple[Future[bool], float] | None = None
 
+    def look_after(self, scheduler_fails: Callable[[], bool]) -> None:
+        """Ask a scheduler, too, whether it fails."""
+        self._scheduler_fails = scheduler_fails
+
     def worked(self, one: Occurrence | Failure) -> None:
-        """Note what a scheduler tells."""
+        """Note what a scheduler tells of its jobs; whether it reaches its store, it is asked."""
         match one:
-            case Failure():
+            case Failure(job=str()):
                 self._jobs_fail = True
+            case Failure():
+                pass
             case Occurrence(state=State.DONE):
                 self._jobs_fail = False
             case _:
@@ -61,7 +68,7 @@ class Watch:
         found = {
             NO_EMBEDDER: self._embedder is None,
             EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
-            NO_SCHEDULER: self._jobs_fail,
+            NO_SCHEDULER: self._jobs_fail or self._scheduler_fails(),
         }
         here = self._entrance().degraded
         return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))

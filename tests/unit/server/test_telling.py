@@ -21,7 +21,8 @@ from recollect.service.front import Asked
 from recollect.service.lines import Lines
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
-FAILED = Failure(None, None, StoreError("gone"))
+FAILED = Failure("rollup", None, StoreError("gone"))
+OUT_OF_REACH = Failure(None, None, StoreError("gone"))
 
 
 def an_occurrence(state: State, ended_at: datetime | None = NOW) -> Occurrence:
@@ -74,6 +75,18 @@ def test_what_works_less_well_is_logged_once_and_that_it_works_again(caplog: pyt
         watch.close()
     logged = [(one.getMessage(), vars(one)["modes"]) for one in caplog.records]
     assert logged == [("degraded", [NO_EMBEDDER, NO_SCHEDULER]), ("recovered", [NO_SCHEDULER])]
+
+
+def test_a_scheduler_fails_for_as_long_as_it_does_not_reach_its_store(caplog: pytest.LogCaptureFixture) -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
+        watch, fails = Watch(engine, "hashing-256", well), True
+        watch.look_after(lambda: fails)
+        watch.worked(OUT_OF_REACH)
+        assert watch.health_now().degraded == (NO_SCHEDULER,)
+        fails = False
+        assert watch.health_now().degraded == ()
+        watch.close()
+    assert [one.getMessage() for one in caplog.records] == ["degraded", "recovered"]
 
 
 def test_a_store_that_fails_is_not_ready() -> None:
