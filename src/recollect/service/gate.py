@@ -32,7 +32,7 @@ class Gate:
     def _is_ours(self, host: str) -> bool:
         called = host.lower()
         name, colon, port = called.rpartition(":")
-        with_port = colon and port.isdecimal() and port.isascii()
+        with_port = colon and port.isdecimal() and port.isascii() and (":" not in name or name.endswith("]"))
         return called in self.hosts or bool(with_port and name in self.hosts)
 
 

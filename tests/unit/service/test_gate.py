@@ -5,11 +5,14 @@ import pytest
 from recollect.errors import AccessDenied
 from recollect.service.gate import Gate
 
-GATE = Gate.at(8765, hosts=("memory.example.org", "Inside.example.org:9000"), origins=("https://console.example.org",))
+GATE = Gate.at(
+    8765, hosts=("memory.example.org", "Inside.example.org:9000", "[fe80::1]"), origins=("https://console.example.org",)
+)
 
 OURS = (
     *("localhost:8765", "127.0.0.1:8765", "[::1]:8765", "LOCALHOST:8765"),
     *("memory.example.org", "memory.example.org:443", "inside.example.org:9000"),
+    *("[fe80::1]", "[fe80::1]:443"),
 )
 FORGED = (
     *(None, "", "evil.example.org", "localhost", "localhost:80", "localhost:87650", "localhost.:8765"),
@@ -17,6 +20,14 @@ FORGED = (
     *("localhost:8765.evil.example.org", "evil.example.org:8765", "localhost:8765@evil.example.org"),
     *("memory.example.org.", "memory.example.org.evil.example.org", "xmemory.example.org", "memory.example.org:"),
     *("memory.example.org:٤٤٣", "inside.example.org", "inside.example.org:9001", "localhost:8765, evil.example.org"),
+    *(
+        "localhost:8765:7",
+        "127.0.0.1:8765:8765",
+        "[::1]:8765:7",
+        "memory.example.org:443:7",
+        "inside.example.org:9000:7",
+    ),
+    *("[fe80::1]:443:7", "fe80::1", "fe80::1:443"),
 )
 PAGES = ("http://127.0.0.1:8765", "https://127.0.0.1:8765", "HTTP://127.0.0.1:8765", "https://console.example.org")
 STRANGERS = (
