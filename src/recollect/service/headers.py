@@ -25,5 +25,5 @@ def refuse_doubled(said: Said, names: Iterable[str]) -> None:
 
 def refuse_strangers(gate: Gate, said: Said) -> None:
     """Refuse who calls by a name that is not ours, or by several, and a page of another origin."""
-    hosts = said("host")
-    gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(said("origin")) or None)
+    hosts, origins = said("host"), said("origin")
+    gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)

@@ -81,6 +81,7 @@ def test_whoever_shows_no_key_or_none_that_holds_is_told_the_same_and_how_to_sho
         {"Host": ""},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": ""},
     ],
     ids=str,
 )

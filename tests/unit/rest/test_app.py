@@ -86,6 +86,7 @@ def test_metrics_are_for_who_may_read_the_whole_store(standing: Scene) -> None:
         [],
         [("Host", f"127.0.0.1:{PORT}"), ("Host", "evil.example.org")],
         [("Host", f"127.0.0.1:{PORT}"), ("Origin", "null")],
+        [("Host", f"127.0.0.1:{PORT}"), ("Origin", "")],
         [("Host", f"127.0.0.1:{PORT}"), ("Origin", "http://evil.example.org")],
         [("Host", f"127.0.0.1:{PORT}"), ("Origin", f"http://localhost:{PORT}")],
         [("Host", f"127.0.0.1:{PORT}"), ("Origin", HERE), ("Origin", "null")],
