@@ -96,7 +96,7 @@ class _Wire:
 
     def __init__(self, lines: int, out: int, length: Length) -> None:
         self._lines, self._out, self._length = lines, out, length
-        self._unanswered: dict[str | int, str] = {}
+        self._unanswered: dict[str | int, list[str]] = {}
         self._answered = asyncio.Event()
         self._written: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write, name="recollect-out", daemon=True)
@@ -156,9 +156,9 @@ class _Wire:
             return
         match message:
             case JSONRPCRequest():
-                self._unanswered[message.id] = message.method
+                self._unanswered.setdefault(message.id, []).append(message.method)
             case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str() | int() as id}):
-                self._unanswered.pop(id, None)
+                self._no_longer(id)
             case _:
                 pass
         await said.send(SessionMessage(message))
@@ -198,7 +198,17 @@ class _Wire:
         if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
             return None
         self._answered.set()
-        return self._unanswered.pop(message.id, None)
+        return self._no_longer(message.id)
+
+    def _no_longer(self, id: str | int) -> str | None:
+        """Wait for one answer less under that id, under which a careless client asks more than once."""
+        methods = self._unanswered.get(id)
+        if methods is None:
+            return None
+        method = methods.pop(0)
+        if not methods:
+            del self._unanswered[id]
+        return method
 
     def _write(self) -> None:
         while (one := self._written.get()) is not None:

@@ -59,6 +59,12 @@ def test_whoever_says_all_at_once_and_ends_is_answered_all_and_the_store_is_clos
     assert not list(tmp_path.glob("*-wal"))
 
 
+def test_whoever_asks_more_than_once_under_one_id_is_answered_as_often(tmp_path: Path) -> None:
+    answers, _ = piped(tmp_path / "agent.db", *(tool(1, "remember", text=f"fact {n}") for n in range(8)))
+    assert [one["id"] for one in answers if "result" in one] == [1] * 8
+    assert sorted(remembered(tmp_path / "agent.db")) == [f"fact {n}" for n in range(8)]
+
+
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
     garbage = [b"garbage", b"\xff", b"", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": 1}', b"x" * (LONGEST + 1)]
     answers, _ = piped(tmp_path / "agent.db", *garbage, tool(7, "stats"))
