@@ -1,11 +1,15 @@
 """The hooks of coding agents: what is known in time, or one line on standard error; never a failure, never a wait."""
 
+import fcntl
 import json
 import os
 import socket
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,8 @@ PROMPT = {
 PATIENT = ("--budget-ms", "60000")
 """Time enough on any machine."""
 
+NO_SERVER = "no server at http://127.0.0.1:1; start it with `recollect serve`"
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
@@ -35,11 +41,16 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
+def command(*arguments: str) -> list[str]:
+    """What runs a hook."""
+    return [sys.executable, "-m", "recollect", *arguments]
+
+
 def hook(path: Path, *arguments: str, said: Any = PROMPT) -> tuple[str, str]:
     """What is printed, and what is said beside it, when a hook says this; whatever happens, it is no failure."""
     stdin = said if isinstance(said, bytes) else json.dumps(said).encode()
-    command = [sys.executable, "-m", "recollect", "--db", str(path), "hook", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **ENVIRONMENT}, timeout=120)
+    typed = command("--db", str(path), "hook", *arguments)
+    done = subprocess.run(typed, input=stdin, capture_output=True, env={**os.environ, **ENVIRONMENT}, timeout=120)
     assert done.returncode == 0
     return done.stdout.decode(), done.stderr.decode()
 
@@ -86,7 +97,7 @@ def test_a_prompt_of_megabytes_is_asked_about_by_its_beginning(store: Path) -> N
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (b"", "not JSON"),
+        (b"", "on standard input"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[]", "no JSON object"),
@@ -109,7 +120,10 @@ def test_a_hook_that_makes_no_sense_is_stepped_aside_for(said: Any, why: str, st
         (("prompt", "--scope", SCOPE, "--budget-ms", "soon"), "soon"),
         (("prompt", "--scope", "//", *PATIENT), "scope"),
         (("prompt", "--scope", SCOPE, "--server", "ftp://nowhere", *PATIENT), "no address"),
-        (("prompt", "--scope", SCOPE, "--server", "http://127.0.0.1:1/mcp", *PATIENT), "refused"),
+        (("prompt", "--scope", SCOPE, "--server", "http://127.0.0.1:1/mcp", *PATIENT), NO_SERVER),
+        (("prompt", "--scope", SCOPE, "--server", "http://127.0.0.1:99999/mcp", *PATIENT), "no address"),
+        (("prompt", "--scope", SCOPE, "--budget-ms", "99999999999999999999"), "budget-ms"),
+        (("stop", "--scope", SCOPE), "stop"),
         (("prompt", "--scope", SCOPE, "--server", "http://127.0.0.1:1", "--key-file", "none", *PATIENT), "none"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -150,9 +164,8 @@ def test_nothing_of_a_key_file_is_said_that_has_more_than_a_key(store: Path, tmp
 
 
 def test_a_hook_that_never_says_its_last_word_is_not_waited_for(store: Path) -> None:
-    command = [sys.executable, "-m", "recollect", "--db", str(store), "hook", "prompt", "--scope", SCOPE]
     with subprocess.Popen(
-        command,
+        command("--db", str(store), "hook", "prompt", "--scope", SCOPE),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -163,3 +176,126 @@ def test_a_hook_that_never_says_its_last_word_is_not_waited_for(store: Path) -> 
         outcome = process.stdout.read().decode(), process.stderr.read().decode()
         assert process.wait(60) == 0
     assert is_aside(outcome, "no answer within 200 ms")
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"])
+@pytest.mark.parametrize("event", ["session-start", "nonsense"])
+def test_a_hook_does_not_fail_whatever_is_closed_or_full(event: str, closed: str, store: Path) -> None:
+    typed = command("--db", str(store), "hook", event, "--scope", SCOPE, *PATIENT)
+    done = subprocess.run(
+        ["bash", "-c", f'exec "$@" {closed}', "bash", *typed],
+        input=json.dumps(PROMPT).encode(),
+        capture_output=True,
+        env={**os.environ, **ENVIRONMENT},
+        timeout=120,
+    )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("--bd", "agent.db", "hook", "prompt", "--scope", SCOPE),
+        ("--db", "hook", "prompt", "--scope", SCOPE),
+        ("--db", "hook", "session-start", "--scope", SCOPE),
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_before_a_hook_refuses_no_prompt_either(typed: tuple[str, ...]) -> None:
+    done = subprocess.run(command(*typed), stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    assert done.returncode == 0
+    assert is_aside((done.stdout.decode(), done.stderr.decode()), "before `hook`")
+
+
+@contextmanager
+def saying(answer: bytes) -> Iterator[str]:
+    """The address of what answers one request with these bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer_one() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                asked = b""
+                while not asked.endswith(b"}}}"):
+                    asked += connection.recv(65_536)
+                try:
+                    connection.sendall(answer)
+                except ConnectionError:  # it was too much
+                    return
+
+        thread = threading.Thread(target=answer_one)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        thread.join()
+
+
+def over_http(told: Any) -> bytes:
+    """An answer as a server sends it."""
+    body = json.dumps(told).encode()
+    return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def packed(text: Any) -> bytes:
+    """The answer of a server that has packed this text."""
+    return over_http({"result": {"structuredContent": {"packed": [{}], "text": text}}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (packed(5), "no memory that speaks MCP"),
+        (packed({"a": 1}), "no memory that speaks MCP"),
+        (packed("x" * 15_000_000), "--tokens asks for less"),
+        (packed("x" * 70_000), "--tokens asks for less"),
+        (over_http({"error": None}), "no memory that speaks MCP"),
+        (over_http({"error": {"message": 7}}), "no memory that speaks MCP"),
+        (over_http({"result": None}), "no memory that speaks MCP"),
+        (over_http({"result": {"isError": True, "structuredContent": {"message": "not now"}}}), "says: not now"),
+        (over_http([]), "no memory that speaks MCP"),
+        (packed("x" * 100)[:-20], "no memory that speaks MCP"),
+        (b"HTTP/1.1 404 Not Found\r\n\r\n<html>", "ends in /mcp"),
+        (b"220 mail.example.org ESMTP\r\n", "ends in /mcp"),
+        (b"", "ends in /mcp"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_answer_of_a_server_is_not_passed_on(answer: bytes, why: str, tmp_path: Path) -> None:
+    with saying(answer) as url:
+        outcome = hook(tmp_path / "none.db", "prompt", "--scope", SCOPE, "--server", url, *PATIENT)
+    assert is_aside(outcome, why)
+    assert "something went wrong" not in outcome[1]
+
+
+def test_the_longest_answer_is_printed_whole_where_there_is_little_room(tmp_path: Path) -> None:
+    text = "x" * 65_000
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4_096)
+    os.set_blocking(writing, False)
+    with saying(packed(text)) as url:
+        typed = command("hook", "prompt", "--scope", SCOPE, "--server", url, *PATIENT)
+        with subprocess.Popen(typed, stdin=subprocess.PIPE, stdout=writing, cwd=tmp_path) as process:
+            os.close(writing)
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(PROMPT).encode())
+            process.stdin.close()
+            with os.fdopen(reading, "rb") as printed:
+                assert json.loads(printed.read())["hookSpecificOutput"]["additionalContext"] == text
+            assert process.wait(60) == 0
+
+
+def test_an_answer_that_nobody_takes_is_not_waited_with(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    filled = os.write(writing, b"x" * 10_000_000)
+    os.set_blocking(writing, True)
+    with saying(packed("Ana prefers window seats")) as url:
+        typed = command("hook", "prompt", "--scope", SCOPE, "--server", url, "--budget-ms", "2000")
+        done = subprocess.run(
+            typed, input=json.dumps(PROMPT).encode(), stdout=writing, stderr=subprocess.PIPE, cwd=tmp_path, timeout=120
+        )
+    os.close(writing)
+    with os.fdopen(reading, "rb") as printed:
+        assert len(printed.read()) == filled
+    assert done.returncode == 0
+    assert is_aside(("", done.stderr.decode()), "")

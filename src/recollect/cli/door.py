@@ -1,28 +1,21 @@
 """The door of the command line: what an agent waits for begins at once, and the rest is loaded when it is needed."""
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import Any, Final
 
-import click
-
-from recollect.cli.hook import answer
-from recollect.cli.hook import hook as hook_command
-from recollect.cli.mcp import mcp as mcp_command
-from recollect.cli.mcp import most_bytes, opened, ready, speak
-from recollect.errors import InvalidInput, RecollectError
-
-if TYPE_CHECKING:
-    from recollect.cli.mcp import Made
-    from recollect.cli.place import Place
+from recollect.cli.aside import EVENTS, answer, plain, say_aside
 
 BEFORE: Final = ("--db", "--config", "--setting")
 """The options that stand before any command; each is given one thing."""
 
 HELP: Final = frozenset({"-h", "--help"})
+
+Begin = Callable[[], None]
 
 
 def main() -> None:
@@ -31,6 +24,8 @@ def main() -> None:
     before, rest = split(typed)
     quick = None if not rest or HELP & set(rest) else QUICK.get(rest[0])
     begin = None if quick is None else quick(before, rest[1:])
+    if begin is None and is_stray(typed, rest):
+        begin = _stray
     if begin is None:
         begin = import_module("recollect.cli.main").main
     begin()
@@ -48,48 +43,38 @@ def split(typed: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, rest
 
 
-def _mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
-    """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
-    try:
-        params = mcp_command.make_context("mcp", list(typed)).params
-        who = ready(**params)
-    except (click.ClickException, RecollectError):
-        return None
-    return partial(speak, partial(_made, before), partial(_most_bytes, before), *who)
+def is_stray(typed: Sequence[str], rest: Sequence[str]) -> bool:
+    """Whether a hook is meant, but what stands before it is wrong: no agent is refused its prompt for that."""
+    meant = any(one == "hook" and event in EVENTS for one, event in pairwise(typed))
+    return meant and not HELP & set(typed) and (not rest or rest[0] in EVENTS)
 
 
-def _made(before: Sequence[str]) -> "Made":
-    with _place(before) as place:
-        return opened(place.made())
+def _stray() -> None:
+    say_aside(f"what stands before `hook` is wrong; only {', '.join(BEFORE)} may, each with what it names")
+    os._exit(0)
 
 
-def _most_bytes(before: Sequence[str]) -> int:
-    with _place(before):
-        return most_bytes()
+def _mcp(before: Sequence[str], typed: Sequence[str]) -> Begin | None:
+    begin: Begin | None = _early().mcp(before, typed)
+    return begin
 
 
-def _hook(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None]:
+def _hook(before: Sequence[str], typed: Sequence[str]) -> Begin:
     """What answers a hook, whatever is typed."""
-    try:
-        params = hook_command.make_context("hook", list(typed)).params
-    except click.exceptions.Exit:
-        return lambda: None
-    return partial(answer, partial(_place, before), **params)
+    asked = plain(typed)
+    if asked is None:
+        asked = _early().hook(typed)
+    if asked is None:
+        return partial(os._exit, 0)
+    return partial(answer, lambda: _early().place(before), **asked)
 
 
-@contextmanager
-def _place(before: Sequence[str]) -> "Iterator[Place]":
-    """The place that is named before the command, with the settings that are."""
-    cli: click.Group = import_module("recollect.cli.main").cli
-    try:
-        with cli.make_context("recollect", [*before, "mcp"]) as context:
-            context.invoke(cli.callback or (lambda: None), **context.params)
-            yield context.obj
-    except click.ClickException as error:
-        raise InvalidInput(error.format_message()) from error
+def _early() -> Any:
+    """What reads more than the plainest call; it takes its time to load."""
+    return import_module("recollect.cli.early")
 
 
-QUICK: Mapping[str, Callable[[Sequence[str], Sequence[str]], Callable[[], None] | None]] = {
+QUICK: Mapping[str, Callable[[Sequence[str], Sequence[str]], Begin | None]] = {
     "mcp": _mcp,
     "hook": _hook,
 }

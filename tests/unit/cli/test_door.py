@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from recollect.cli import door, main
-from recollect.cli.hook import age
+from recollect.cli.aside import age
 
 
 def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
@@ -36,6 +36,13 @@ def test_the_engine_is_not_loaded_before_it_is_needed() -> None:
     script = "import recollect.cli.door, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "apsw", "pydantic", "mcp", "recollect.engine.engine", "recollect.config"} & set(loaded)
+
+
+def test_a_hook_loads_next_to_nothing() -> None:
+    script = "import sys; bare = set(sys.modules); import recollect.cli.door; print(*(set(sys.modules) - bare))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    dear = {"asyncio", "click", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "ssl"}
+    assert not {*dear, "tempfile", "traceback", "urllib.parse"} & set(loaded)
 
 
 def test_listing_tools_needs_no_engine_either() -> None:

@@ -1,8 +1,9 @@
-"""Why a hook steps aside, in a line that its agent may show."""
+"""How a hook is read, and why it steps aside, in a line that its agent may show."""
 
 import pytest
 
-from recollect.cli.hook import why_not
+from recollect.cli.aside import plain, why_not
+from recollect.cli.hook import hook
 from recollect.errors import InvalidInput
 
 
@@ -15,3 +16,46 @@ def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
     assert "ValueError at " in told
     assert "test_hook.py" in told
     assert "tea" not in told
+
+
+def test_a_hook_has_200_milliseconds_unless_told_otherwise() -> None:
+    assert {option.name: option.default for option in hook.params}["budget_ms"] == 200
+    asked = plain(["prompt", "--scope", "acme/ana"])
+    assert asked is not None
+    assert asked["budget_ms"] == 200
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "prompt --scope acme/ana",
+        "--scope=acme/ana session-start --budget-ms 2000 --tokens=10",
+        "prompt --scope a --scope b --server http://127.0.0.1:8765/mcp --key-file ~/key",
+        "prompt --scope prompt --server= --budget-ms 600000",
+        "prompt --scope --tokens",
+    ],
+)
+def test_a_plain_call_is_read_as_the_whole_command_line_reads_it(typed: str) -> None:
+    assert plain(typed.split()) == hook.make_context("hook", typed.split()).params
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "prompt",
+        "prompt --scope",
+        "stop --scope a",
+        "prompt session-start --scope a",
+        "prompt --scope a --nonsense b",
+        "prompt --scope a --budget-ms soon",
+        "prompt --scope a --budget-ms 0",
+        "prompt --scope a --budget-ms -1",
+        "prompt --scope a --budget-ms ²",
+        "prompt --scope a --budget-ms 600001",
+        "prompt --scope a --tokens 99999999999999999999",
+        "prompt --scope a -- --tokens",
+    ],
+)
+def test_any_other_call_is_left_to_who_can_tell_what_is_wrong(typed: str) -> None:
+    assert plain(typed.split()) is None
