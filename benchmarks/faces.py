@@ -1,4 +1,4 @@
-"""Recall through HTTP, MCP and gRPC beside the direct call, on the same store, in one run.
+"""Recall through HTTP, MCP in both revisions and gRPC beside the direct call, on the same store, in one run.
 
 Prints requests a second, p50 and p99 for one client and for many on loopback, and what each face adds to the median of
 the direct call. A server is started as a process of its own; each way is asked in turn, a block at a time, so that
@@ -87,19 +87,28 @@ def over_http(port: int, token: str) -> Ask:
     return ask
 
 
-def over_mcp(port: int, token: str) -> Ask:
+PRESENT, PREVIOUS = "2026-07-28", "2025-11-25"
+"""The revisions of MCP."""
+
+
+def over_mcp(port: int, token: str, revision: str) -> Ask:
     """The same, with the messages of the protocol."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
+    named = {"Mcp-Method": "tools/call", "Mcp-Name": "recall"} if revision == PRESENT else {}
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2025-11-25",
+        "MCP-Protocol-Version": revision,
+        **named,
     }
+    beside = {"protocolVersion": revision, "clientCapabilities": {}} if revision == PRESENT else {}
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in beside.items()}
 
     def ask(question: str) -> object:
         asked = {"name": "recall", "arguments": {"scope": SCOPE, "query": question}}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+        params = {**asked, "_meta": meta} if meta else asked
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         connection.request("POST", "/mcp", json.dumps(call), headers)
         return answered(connection)
 
@@ -191,7 +200,8 @@ def main() -> None:
             makers: dict[str, Callable[[], Ask]] = {
                 "direct": lambda: lambda question: engine.recall(question, scope=SCOPE),
                 "http": lambda: over_http(web, token),
-                "mcp": lambda: over_mcp(web, token),
+                "mcp": lambda: over_mcp(web, token, PRESENT),
+                "mcp 2025": lambda: over_mcp(web, token, PREVIOUS),
                 "grpc": lambda: over_grpc(rpc, token),
             }
             print("1 client")
