@@ -1,4 +1,4 @@
-"""What the guide has people paste into their agents is right: each snippet is read, and its command started."""
+"""What the guide has people paste into their agents is right: each snippet is read, and its command run."""
 
 import json
 import os
@@ -7,7 +7,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,19 @@ from .shell import ENVIRONMENT
 
 GUIDE = Page.read(ROOT / "docs" / "how-to" / "use-from-your-agent.md")
 READ: Mapping[str, Any] = {"json": json.loads, "toml": tomllib.loads}
-LIST = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/list",
-    "params": {
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-    },
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
 }
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
+BRIEF = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "brief", "arguments": {}, "_meta": META},
+}
+SERVER = "http://127.0.0.1:8765/mcp"
+STORE = "~/recollect.db"
 TODAY = {
     **{name: os.environ[name] for name in ("TMPDIR",) if name in os.environ},
     **ENVIRONMENT,
@@ -48,7 +51,7 @@ def texts() -> Iterator[tuple[str, str]]:
 def servers(told: Any) -> Iterator[Mapping[str, Any]]:
     """What a configuration says of each server."""
     if isinstance(told, dict):
-        if {"command", "url", "httpUrl"} & told.keys() and told.get("type") != "command":
+        if {"command", "url", "httpUrl", "serverUrl"} & told.keys() and told.get("type") != "command":
             yield told
         else:
             for value in told.values():
@@ -82,41 +85,105 @@ def hooks() -> list[str]:
 
 
 def test_every_agent_that_is_named_has_its_snippet() -> None:
-    assert len(list(texts())) == 15
-    assert len(started()) == 2
+    assert len(list(texts())) == 20
+    assert len(started()) == 1
     assert len(hooks()) == 3
 
 
-@pytest.mark.parametrize("words", sorted(started()), ids=" ".join)
-def test_the_command_in_a_snippet_speaks_mcp(words: tuple[str, ...], tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-c", " ".join(words)],
-        input=json.dumps(LIST).encode(),
-        capture_output=True,
-        cwd=tmp_path,
-        env={**TODAY, "HOME": str(tmp_path)},
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    tools = json.loads(done.stdout)["result"]["tools"]
-    assert "recall" in [one["name"] for one in tools]
+def test_every_snippet_names_the_same_server_or_the_same_store_and_a_key_in_the_place_for_it() -> None:
+    found = [one for language, text in texts() if language != "sh" for one in servers(READ[language](text))]
+    addressed = [one for one in found if "command" not in one]
+    assert len(addressed) == 8
+    for one in addressed:
+        (address,) = (one[name] for name in ("url", "httpUrl", "serverUrl") if name in one)
+        assert address == SERVER
+        key = one.get("bearer_token_env_var") or one["headers"]["Authorization"].removeprefix("Bearer ")
+        assert key in {*("RECOLLECT_KEY", "$RECOLLECT_KEY", "${RECOLLECT_KEY}", "{env:RECOLLECT_KEY}")} | {
+            *("${env:RECOLLECT_KEY}", "${input:recollect-key}", "rk_…")
+        }
+    assert set(re.findall(r"[\w~/.-]*\.db\b", GUIDE.text())) == {STORE}
 
 
-@pytest.mark.parametrize("typed", hooks())
-def test_the_command_of_a_hook_runs(typed: str, tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "agent.db", embedder="hashing") as engine:
+def environment(home: Path) -> Mapping[str, str]:
+    """That of somebody whose home this is, with any port that is free."""
+    ports = {"RECOLLECT_SERVER_PORT": "0", "RECOLLECT_SERVER_GRPC_PORT": "0"}
+    return {**TODAY, **ports, "HOME": str(home), "XDG_CONFIG_HOME": ""}
+
+
+def run(typed: Sequence[str], home: Path, said: bytes) -> subprocess.CompletedProcess[bytes]:
+    """What comes of a command that an agent starts in a folder of its own."""
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    return subprocess.run(typed, input=said, capture_output=True, cwd=elsewhere, env=environment(home), timeout=120)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home of somebody whose store knows something."""
+    with recollect.open(tmp_path / "recollect.db", embedder="hashing") as engine:
         engine.remember("Ana prefers window seats", scope="acme/ana", pinned=True)
-    done = subprocess.run(
-        ["bash", "-c", re.sub(r"--budget-ms \d+|$", " --budget-ms 60000", typed, count=1)],
-        input=b'{"prompt": "which seat?"}',
-        capture_output=True,
-        cwd=tmp_path,
-        env={**TODAY, "HOME": str(tmp_path)},
-        timeout=120,
-    )
+    return tmp_path
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The host and port of the server that the guide starts, after its key is made."""
+    made, serve = (text for language, text in texts() if language == "sh" and ("keys add" in text or "serve" in text))
+    assert run(["bash", "-c", f"set -e\n{made}"], home, b"").returncode == 0
+    with subprocess.Popen(
+        shlex.split(serve),
+        cwd=home,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        found = re.fullmatch(r"listening at http://(127\.0\.0\.1:\d+)\n", server.stdout.readline())
+        assert found
+        while not server.stdout.readline().startswith("authorised by"):
+            assert server.poll() is None
+        try:
+            yield found[1]
+        finally:
+            server.terminate()
+            assert server.wait() == 0
+
+
+@pytest.mark.parametrize("words", sorted(started()), ids=" ".join)
+def test_the_command_in_a_snippet_speaks_mcp_from_any_folder_though_no_shell_reads_it(
+    words: tuple[str, ...], home: Path
+) -> None:
+    done = run(words, home, json.dumps(LIST).encode() + b"\n" + json.dumps(BRIEF).encode() + b"\n")
+    assert done.returncode == 0, done.stderr
+    listed, briefed = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda one: int(one["id"]))
+    assert "recall" in [one["name"] for one in listed["result"]["tools"]]
+    assert "Ana prefers window seats" in briefed["result"]["structuredContent"]["text"]
+
+
+@pytest.mark.parametrize("typed", [typed for typed in hooks() if "--server" not in typed])
+def test_the_command_of_a_hook_tells_what_the_store_knows(typed: str, home: Path) -> None:
+    patient = re.sub(r"--budget-ms \d+", "--budget-ms 60000", typed)
+    done = run(["bash", "-c", patient], home, b'{"prompt": "which seat?"}')
     assert done.returncode == 0
-    if "--server" in typed:
-        assert done.stdout == b""
-        assert b"nothing is recalled" in done.stderr
-    else:
-        assert b"Ana prefers window seats" in done.stdout
+    assert b"Ana prefers window seats" in done.stdout
+
+
+def test_the_command_of_a_hook_tells_what_the_server_knows(home: Path) -> None:
+    asking = [typed for typed in hooks() if "--server" in typed]
+    assert len(asking) == 2
+    with served(home) as there:
+        for typed in asking:
+            patient = f"{typed.replace('127.0.0.1:8765', there)} --budget-ms 60000"
+            done = run(["bash", "-c", patient], home, b'{"prompt": "which seat?"}')
+            assert done.returncode == 0
+            assert b"Ana prefers window seats" in done.stdout, done.stderr
+
+
+def test_what_a_hook_says_is_seen_in_a_terminal(home: Path) -> None:
+    (typed,) = (text for language, text in texts() if language == "sh" and text.startswith("echo"))
+    done = run(["bash", "-c", typed.replace("5000", "60000")], home, b"")
+    assert b"Ana prefers window seats" in done.stdout
+    wrong = run(["bash", "-c", typed.replace("hook prompt", "hook promt")], home, b"")
+    assert (wrong.returncode, wrong.stdout) == (0, b"")
+    assert wrong.stderr.startswith(b"recollect hook:")
