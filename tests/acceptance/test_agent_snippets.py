@@ -1,11 +1,9 @@
 """What the guide has people paste into their agents is right: each snippet is read, and its command run."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ import recollect
 from tests.architecture.markdown import Page
 from tests.architecture.source import ROOT
 
-from .shell import ENVIRONMENT
+from .at_home import environment, served
 
 GUIDE = Page.read(ROOT / "docs" / "how-to" / "use-from-your-agent.md")
 READ: Mapping[str, Any] = {"json": json.loads, "toml": tomllib.loads}
@@ -35,11 +33,6 @@ BRIEF = {
 }
 SERVER = "http://127.0.0.1:8765/mcp"
 STORE = "~/recollect.db"
-TODAY = {
-    **{name: os.environ[name] for name in ("TMPDIR",) if name in os.environ},
-    **ENVIRONMENT,
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-}
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -104,12 +97,6 @@ def test_every_snippet_names_the_same_server_or_the_same_store_and_a_key_in_the_
     assert set(re.findall(r"[\w~/.-]*\.db\b", GUIDE.text())) == {STORE}
 
 
-def environment(home: Path) -> Mapping[str, str]:
-    """That of somebody whose home this is, with any port that is free."""
-    ports = {"RECOLLECT_SERVER_PORT": "0", "RECOLLECT_SERVER_GRPC_PORT": "0"}
-    return {**TODAY, **ports, "HOME": str(home), "XDG_CONFIG_HOME": ""}
-
-
 def run(typed: Sequence[str], home: Path, said: bytes) -> subprocess.CompletedProcess[bytes]:
     """What comes of a command that an agent starts in a folder of its own."""
     elsewhere = home / "elsewhere"
@@ -126,28 +113,12 @@ def home(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[str]:
-    """The host and port of the server that the guide starts, after its key is made."""
+def served_with_a_key(home: Path) -> Iterator[str]:
+    """The host and the port of the server that the guide starts, after its key is made."""
     made, serve = (text for language, text in texts() if language == "sh" and ("keys add" in text or "serve" in text))
     assert run(["bash", "-c", f"set -e\n{made}"], home, b"").returncode == 0
-    with subprocess.Popen(
-        shlex.split(serve),
-        cwd=home,
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as server:
-        assert server.stdout is not None
-        found = re.fullmatch(r"listening at http://(127\.0\.0\.1:\d+)\n", server.stdout.readline())
-        assert found
-        while not server.stdout.readline().startswith("authorised by"):
-            assert server.poll() is None
-        try:
-            yield found[1]
-        finally:
-            server.terminate()
-            assert server.wait() == 0
+    with served(serve, home) as address:
+        yield address.removeprefix("http://")
 
 
 @pytest.mark.parametrize("words", sorted(started()), ids=" ".join)
@@ -172,7 +143,7 @@ def test_the_command_of_a_hook_tells_what_the_store_knows(typed: str, home: Path
 def test_the_command_of_a_hook_tells_what_the_server_knows(home: Path) -> None:
     asking = [typed for typed in hooks() if "--server" in typed]
     assert len(asking) == 2
-    with served(home) as there:
+    with served_with_a_key(home) as there:
         for typed in asking:
             patient = f"{typed.replace('127.0.0.1:8765', there)} --budget-ms 60000"
             done = run(["bash", "-c", patient], home, b'{"prompt": "which seat?"}')

@@ -2,14 +2,10 @@
 
 import asyncio
 import json
-import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,41 +14,11 @@ from mcp import Client, StdioServerParameters
 
 from tests.architecture.source import ROOT
 
+from .at_home import environment, served
+
 SECTION = (ROOT / "README.md").read_text(encoding="utf-8").split("## Use it from your agent\n")[1].split("\n## ")[0]
 LINES = [line.removeprefix("$ ") for line in SECTION.split("\n") if line.startswith("$ ")]
 TOKEN = "$(cat ~/.config/recollect/token)"  # noqa: S105  # what a shell puts the token in place of
-
-
-def environment(home: Path) -> dict[str, str]:
-    """That of somebody whose home this is, with any port that is free."""
-    ports = {"RECOLLECT_SERVER_PORT": "0", "RECOLLECT_SERVER_GRPC_PORT": "0"}
-    mine = {"HOME": str(home), "XDG_CONFIG_HOME": "", "RECOLLECT_EMBEDDER": "hashing", **ports}
-    return {name: value for name, value in {**os.environ, **mine}.items() if name != "RECOLLECT_CONFIG"}
-
-
-def typed(line: str, home: Path) -> list[str]:
-    """The words of a command, as a shell has them, with this Python for the command that is ours."""
-    words = shlex.split(line.replace("~/", f"{home}/"))
-    return [sys.executable, "-m", "recollect", *words[1:]]
-
-
-@contextmanager
-def served(line: str, home: Path) -> Iterator[str]:
-    """The address of the server that a line starts."""
-    with subprocess.Popen(
-        typed(line, home), env=environment(home), cwd=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdout is not None
-        told = server.stdout.readline()
-        found = re.fullmatch(r"listening at (http://127\.0\.0\.1:\d+)\n", told)
-        assert found, told
-        while not server.stdout.readline().startswith("authorised by the token in"):
-            pass
-        try:
-            yield found[1]
-        finally:
-            server.terminate()
-            assert server.wait() == 0
 
 
 def sent(line: str, url: str, home: Path) -> Any:
@@ -71,8 +37,9 @@ def sent(line: str, url: str, home: Path) -> Any:
 
 def test_the_line_for_an_agent_starts_a_memory_that_remembers(tmp_path: Path) -> None:
     (line,) = (one for one in LINES if one.startswith("claude mcp add"))
-    command = typed(line.split(" -- ")[1], tmp_path)
-    how = StdioServerParameters(command=command[0], args=command[1:], env=environment(tmp_path))
+    _, *words = shlex.split(line.split(" -- ")[1])
+    there = dict(environment(tmp_path))
+    how = StdioServerParameters(command=sys.executable, args=["-m", "recollect", *words], env=there, cwd=tmp_path)
 
     async def ask() -> None:
         async with Client(how) as client:
