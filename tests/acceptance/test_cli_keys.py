@@ -117,3 +117,11 @@ def test_keys_are_beside_the_configuration_of_the_user(shell: Shell, tmp_path: P
     assert made.stat().st_mode & 0o777 == 0o600
     made.chmod(0o644)
     assert "chmod 600" in shell("keys", "list", code=2, XDG_CONFIG_HOME=str(tmp_path / "home")).stderr
+
+
+def test_whoever_makes_a_key_is_told_what_that_means_for_the_token_and_for_a_name_that_is_taken(
+    shell: Shell, own: tuple[str, str]
+) -> None:
+    first, second, again = (shell(*own, "keys", "add", name, *READ).stderr for name in ("ana", "bo", "ana"))
+    assert ["the token" in one for one in (first, second, again)] == [True, False, False]
+    assert ["a key of ana already" in one for one in (first, second, again)] == [False, False, True]

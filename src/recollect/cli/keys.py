@@ -95,6 +95,7 @@ def add(
         raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")
     grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE,))]
     file = _file()
+    before = file.keys().values()
     made, text = issue(name, grants, at=datetime.now(UTC), expires_at=expires, provenance=provenance)
     file.add(made)
     if as_json:
@@ -102,6 +103,10 @@ def add(
     else:
         output.lines([text])
     output.talk(f"key {made.id} of {made.name} is in {file.path}; what is printed above is shown this once")
+    if not before:
+        output.talk("as long as there are keys, the token of a server's owner lets nobody in")
+    if any(one.name == made.name for one in before):
+        output.talk(f"there was a key of {made.name} already: votes of both count as those of one")
 
 
 @keys.command("list", short_help="List the keys.")

@@ -19,8 +19,8 @@ class Asking:
     caller: Caller
 
     async def __call__(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the operation gives."""
-        return await self.ask(name, given, self.caller)
+        """What the operation gives for what is given, of which what is none goes without saying."""
+        return await self.ask(name, {key: value for key, value in given.items() if value is not None}, self.caller)
 
 
 def argument(given: Mapping[str, str], name: str) -> str:

@@ -118,7 +118,7 @@ class Face:
 
     async def _answer(self, entry: Entry, said: Mapping[str, Any], caller: Caller) -> CallToolResult:
         given = arguments.meant(entry.input, said)
-        return results.told(entry.name, await self._ask(entry.name, given, caller))
+        return results.told(entry.name, await self._ask(entry.name, given, caller), caller)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         """What has an address."""

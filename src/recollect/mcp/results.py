@@ -6,15 +6,16 @@ from typing import Any, Final
 
 from mcp_types import CallToolResult, TextContent
 
+from recollect.service.access import Caller, Right
 from recollect.service.problems import Problem
 
 READY: Final = frozenset({"recall", "brief"})
 """The tools whose answer has a text that is ready for a model."""
 
 
-def told(name: str, answer: Mapping[str, Any]) -> CallToolResult:
+def told(name: str, answer: Mapping[str, Any], caller: Caller) -> CallToolResult:
     """The answer as JSON, and as text: what a model can use at once where there is that, or else the same JSON."""
-    texts = context_texts(answer) if name in READY else [as_json(answer)]
+    texts = context_texts(answer, caller) if name in READY else [as_json(answer)]
     return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=dict(answer))
 
 
@@ -24,11 +25,11 @@ def refused(problem: Problem) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=as_json(fields))], structured_content=fields, is_error=True)
 
 
-def context_texts(context: Mapping[str, Any]) -> list[str]:
-    """What is recalled, and what to tell afterwards; a context without memories says so."""
+def context_texts(context: Mapping[str, Any], caller: Caller) -> list[str]:
+    """What is recalled, and what to tell afterwards, if the caller can; a context without memories says so."""
     if not context["packed"]:
         return ["Nothing is remembered that would help here."]
-    if context["id"] is None:
+    if context["id"] is None or not caller.has(Right.WRITE):
         return [context["text"]]
     return [context["text"], f"context_id for feedback: {context['id']}"]
 

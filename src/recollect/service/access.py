@@ -71,15 +71,19 @@ class Caller:
             return
         if reach == WHOLE:
             raise AccessDenied(
-                f"{show(self.name)} may not {right.value} the whole store; a key for that has the reach *"
+                f"{show(self.name)} may not {right.value} the whole store; a key for that is made with --whole-store"
             )
         if not covering:
             raise NotFound(f"there is no scope {show(str(reach))}, or it is not for {show(self.name)}")
         raise AccessDenied(f"{show(self.name)} may not {right.value} in {show(str(reach))}; its key lacks that right")
 
+    def has(self, right: Right) -> bool:
+        """Whether the caller has the right anywhere."""
+        return any(right in grant.rights for grant in self.grants)
+
     def refuse_without(self, right: Right) -> None:
         """Refuse who has the right nowhere, for what is of no scope."""
-        if not any(right in grant.rights for grant in self.grants):
+        if not self.has(right):
             raise AccessDenied(f"{show(self.name)} may not {right.value} anywhere; its key lacks that right")
 
     def believed(self, provenance: Provenance) -> Provenance:

@@ -28,7 +28,9 @@ def read_request(model: type[R], given: Mapping[str, Any]) -> R:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise _refusal(model, error.errors(include_url=False)[0]) from error
+        found = error.errors(include_url=False)
+        unknown = (one for one in found if one["type"] == "extra_forbidden")  # which often is what is missing, misspelt
+        raise _refusal(model, next(unknown, found[0])) from error
 
 
 def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
@@ -39,6 +41,8 @@ def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
             known = list(model.model_fields) if len(found["loc"]) == 1 else []
             told = f"; {remedy(str(found['loc'][-1]), known)}" if known else ""
             return FieldError(f"there is no such field{told}", field=field)
+        case "missing" if field == model.whose:
+            return FieldError("is missing; say whose memory it is, or ask by a key for one scope", field=field)
         case "missing":
             return FieldError("is missing", field=field)
         case _ if isinstance(cause, FieldError):

@@ -357,3 +357,25 @@ def test_a_body_that_does_not_come_is_not_waited_for(office: Office) -> None:
             with connection.getresponse() as refused:
                 assert refused.status == 408
         assert [one.outcome for one in office.asked] == ["overdue"]
+
+
+def test_whoever_may_not_write_is_not_told_to_give_feedback(url: str, office: Office) -> None:
+    writer, reader = office.key(SCOPE), office.key(SCOPE, Right.READ)
+    post(url, writer, body("remember", {"text": "Ana prefers window seats"}), name="remember")
+    told = {
+        key: post(url, key, body("recall", {"query": "which seat?"}), name="recall").json()["result"]["content"]
+        for key in (writer, reader)
+    }
+    assert ["feedback" in part["text"] for part in told[writer]] == [False, True]
+    assert [part["text"] == told[writer][0]["text"] for part in told[reader]] == [False]
+    assert "window seats" in told[reader][0]["text"]
+
+
+def test_a_prompt_without_a_scope_says_that_it_is_missing(url: str, office: Office) -> None:
+    async def asked() -> str:
+        async with over_http(url, office.key()) as client:
+            with pytest.raises(MCPError) as refused:
+                await client.get_prompt("start_session")
+            return str(refused.value)
+
+    assert "field 'scope': is missing" in asyncio.run(asked())

@@ -6,6 +6,7 @@ import recollect
 from recollect.errors import FieldError, InvalidInput, NotFound
 from recollect.service.access import Caller, Grant, Right, a_reach
 from recollect.service.memories import Remember, RememberAll
+from recollect.service.operations import OPERATIONS
 from recollect.service.reading import read_json, read_request
 from recollect.service.recalls import Recall
 from recollect.service.service import Service
@@ -77,3 +78,14 @@ def test_the_scope_of_the_key_is_taken_where_none_is_said() -> None:
         told = Service(engine).answer("remember", {"text": "Ana likes tea"}, caller)
         assert told["memory"]["scope"] == "acme/ana"
         assert Service(engine).answer("list_profiles", {}, caller)["profiles"]
+
+
+def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_may_be_that_one() -> None:
+    with pytest.raises(FieldError, match="did you mean 'observation_id'") as refused:
+        read_request(OPERATIONS["mem_get_observation"].request, {"user_id": "ana", "observation_di": "x"})
+    assert refused.value.field == "observation_di"
+
+
+def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
+    with pytest.raises(FieldError, match="a key for one scope"):
+        read_request(OPERATIONS["recall"].request, {"query": "where?"})
