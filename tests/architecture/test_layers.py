@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("admission", "importers", "errors", "files", "version"),
     },
     "__main__": {"cli"},
-    "dialects": {"engine", "admission", "lifecycle", "packing", "ranking", "model", "errors"},
+    "dialects": {"engine", "heirs", "admission", "lifecycle", "packing", "ranking", "model", "errors"},
     "testing": {"ports", "packing", "ranking", "evidence", "model", "errors"},
 }
 ROOT_LAYER = "recollect"

@@ -380,14 +380,15 @@ def test_a_store_that_fails_for_a_while_is_told_of_and_the_thread_goes_on(
             other.execute("BEGIN IMMEDIATE")  # so that nobody else can write
             ours.start()
             assert failed.wait(60)
-            assert ours.failing
+            failing = [ours.failing]
             other.execute("ROLLBACK")
         assert [thread.name for thread in threading.enumerate()].count("recollect-scheduler") == 1
         ours.stop()
         ours.start()  # which looks at once
         assert ended.wait(60)
         ours.stop()
-        assert not ours.failing
+        failing.append(ours.failing)
+    assert failing == [True, False]
     first = said[0]
     assert isinstance(first, Failure)
     assert (first.job, first.scope, type(first.error)) == (None, None, StoreBusy)

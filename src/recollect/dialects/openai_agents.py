@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from threading import Lock
 from typing import Any, cast
 from uuid import uuid4
 
@@ -15,6 +14,7 @@ from recollect.dialects.extras import brought_by
 from recollect.dialects.foreign import a_key, below, carried, carry, notes_of
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound
+from recollect.heirs import Lock
 from recollect.model.conversation import PROVENANCE, Role
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, Status
@@ -63,12 +63,12 @@ class _Moments:
 
     def see(self, moment: int) -> None:
         """Let all that is added stand behind this."""
-        with self._lock:
+        with self._lock.here:
             self._latest = max(self._latest, moment)
 
     def next(self, now: datetime) -> int:
         """The moment of what is added now."""
-        with self._lock:
+        with self._lock.here:
             self._latest = max(self._latest + 1, (now - _EPOCH) // _MICROSECOND)
             return self._latest
 
