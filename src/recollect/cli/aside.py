@@ -94,7 +94,10 @@ def answer(where: "Where", *, budget_ms: int, **asked: Any) -> NoReturn:
     """Answer a hook in time, or step aside; whatever happens, it is no failure."""
     try:
         _stand_in()
-        _answer(time.monotonic() + budget_ms / 1000 - age(), budget_ms, partial(_answering, where, **asked))
+        until = time.monotonic() + budget_ms / 1000 - age()
+        whence = "" if asked["server"] is None else f" from {asked['server']}"
+        late = f"there was no answer within {budget_ms} ms{whence}; --budget-ms gives it more"
+        _answer(until, late, partial(_answering, where, **asked))
     except Exception as error:  # the outermost door: whatever it is, the agent goes on
         say_aside(why_not(error))
     finally:
@@ -110,7 +113,7 @@ def _stand_in() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _answer(until: float, budget_ms: int, answering: "Callable[[], AbstractContextManager[str | None]]") -> None:
+def _answer(until: float, late: str, answering: "Callable[[], AbstractContextManager[str | None]]") -> None:
     """Have a child do the work, so that nothing it is busy with holds up the process that the agent waits for.
 
     It goes on when the answer is told, to close the store well, and is ended when the time is over.
@@ -131,7 +134,7 @@ def _answer(until: float, budget_ms: int, answering: "Callable[[], AbstractConte
         case None:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
-            say_aside(f"there was no answer within {budget_ms} ms; --budget-ms gives it more")
+            say_aside(late)
         case _:
             pass
 
