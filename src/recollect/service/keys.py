@@ -4,8 +4,10 @@ import hashlib
 import hmac
 import json
 import logging
+import os
 import re
 import secrets
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +35,9 @@ FORMAT = 1
 
 LARGEST = 1_048_576
 """How many bytes the file has at most."""
+
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""How a file is opened that may be a pipe to which nobody writes."""
 
 REFUSED = "no key was given, or none that holds; send it as `Authorization: Bearer KEY`"
 """What is told of every key that does not let in, whatever is wrong with it."""
@@ -198,16 +203,32 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """What a file says that nobody but its owner may read; refused if others may."""
+    """What a file says that nobody but its owner may read; refused if others may, or if it is no ordinary file.
+
+    A pipe in its place is not waited for: a server reads it while others want to be answered.
+    """
     try:
-        found, text = path.stat(), path.read_text(encoding="utf-8") if path.stat().st_size <= LARGEST else ""
+        file = os.open(path, os.O_RDONLY | _AT_ONCE)
+        try:
+            found = os.fstat(file)
+            is_read = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST
+            text = _all_of(file) if is_read else ""
+        finally:
+            os.close(file)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error}") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInput(f"{str(path)!r} is no ordinary file; put one in its place")
     if found.st_mode & 0o077:
         raise InvalidInput(f"others may read {str(path)!r}; take that from them: chmod 600 {path}")
     if found.st_size > LARGEST:
         raise InvalidInput(f"{str(path)!r} has more than {LARGEST} bytes; it is no such file")
     return text
+
+
+def _all_of(file: int) -> str:
+    with os.fdopen(file, "rb", closefd=False) as opened:
+        return opened.read().decode("utf-8")
 
 
 def read_keys(path: Path) -> list[Key]:

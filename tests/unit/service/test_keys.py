@@ -1,6 +1,7 @@
 """Keys: who is let in by which, how they are kept, and that a broken file lets nobody in."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -168,6 +169,16 @@ def test_a_file_that_others_may_read_is_refused_with_the_remedy(file: KeyFile) -
     file.path.chmod(0o640)
     with pytest.raises(InvalidInput, match="chmod 600"):
         read_private(file.path)
+
+
+def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFile, tmp_path: Path) -> None:
+    file.path.parent.mkdir()
+    os.mkfifo(file.path, 0o600)  # to which nobody ever writes
+    with pytest.raises(RecollectError, match="nobody is let in"):
+        authenticator(file, None, lambda: NOW)("any")
+    for path in (file.path, Path(os.devnull), tmp_path):
+        with pytest.raises(InvalidInput, match="is no ordinary file; put one in its place"):
+            read_private(path)
 
 
 def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
