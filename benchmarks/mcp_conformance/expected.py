@@ -34,3 +34,6 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By revision, the scenarios, each with the reason."""
+
+CHECKS: Mapping[str, int] = {"server-stateless": 4}
+"""How many checks of a scenario are expected to fail, where it is more than one."""
