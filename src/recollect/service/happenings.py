@@ -12,10 +12,12 @@ from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
 from recollect.render import extraction, graph, timeline, topics, wire
-from recollect.service import shapes, unread
+from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import MOST_AT_ONCE, Id, Key, Limit, Moment, ProvenanceName, RoleName, ScopePath, Text
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.service.shapes import happenings as shapes
+from recollect.service.shapes.memories import Receipts
 
 
 class Turn(Request):
@@ -159,7 +161,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=Observe,
-        answer=shapes.Receipts,
+        answer=Receipts,
         run=_observe,
         toolset=Toolset.CORE,
         unread=unread.receipts,

@@ -10,7 +10,7 @@ from recollect.model.memory import Memory, Status
 from recollect.model.scope import a_scope
 from recollect.model.trust import TRUST, Provenance
 from recollect.render import wire
-from recollect.service import shapes, unread
+from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     MOST_AT_ONCE,
@@ -30,6 +30,7 @@ from recollect.service.fields import (
     Texts,
 )
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.service.shapes import memories as shapes
 
 LISTED = 100
 """How many memories are listed at once, unless it is said."""

@@ -11,7 +11,7 @@ from recollect.model.scope import a_scope
 from recollect.ranking.proof import Exact
 from recollect.render import replay as replayed
 from recollect.render import wire
-from recollect.service import shapes, unread
+from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     MOST_AT_ONCE,
@@ -31,6 +31,7 @@ from recollect.service.fields import (
     one_of,
 )
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.service.shapes import recalls as shapes
 
 Kinds = Annotated[list[KindName], Field(min_length=1, max_length=64, description="Only these kinds.")]
 Levels = Annotated[list[LevelName], Field(min_length=1, max_length=64, description="Only records of these levels.")]

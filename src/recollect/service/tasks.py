@@ -11,7 +11,7 @@ from recollect.errors import NotFound
 from recollect.model.episode import Result
 from recollect.model.limits import an_outcome
 from recollect.render import episodes as rendered
-from recollect.service import shapes, unread
+from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     UNIT,
@@ -31,6 +31,7 @@ from recollect.service.fields import (
 )
 from recollect.service.memories import believed, refuse_less_trusted
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.service.shapes import tasks as shapes
 
 Outcome = Annotated[float, BeforeValidator(lambda value: an_outcome("outcome", value)), UNIT]
 

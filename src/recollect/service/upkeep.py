@@ -10,10 +10,10 @@ from recollect.model.level import Level
 from recollect.model.plan import Job
 from recollect.ranking.profiles import BUILT_IN
 from recollect.render import curation, plan, wire
-from recollect.service import shapes
 from recollect.service.access import WHOLE, Caller, Right
 from recollect.service.fields import Id, ScopePath, one_of
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.service.shapes import upkeep as shapes
 
 DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
 Days = Annotated[int, Field(ge=1, le=1_000_000)]

@@ -9,10 +9,10 @@ import pytest
 
 import recollect
 from recollect.model.memory import Memory
-from recollect.service import shapes
 from recollect.service.access import owner
 from recollect.service.operations import OPERATIONS
 from recollect.service.service import Service
+from recollect.service.shapes import memories as shapes
 
 from .story import told
 
