@@ -1,8 +1,8 @@
 """Recall through HTTP, MCP in both revisions and gRPC beside the direct call, on the same store, in one run.
 
 Prints requests a second, p50 and p99 for one client and for many on loopback, and what each face adds to the median of
-the direct call. A server is started as a process of its own; each way is asked in turn, a block at a time, so that
-whatever else the machine does falls on all of them.
+the direct call: for one client the median over the rounds, in each of which every way is asked a block at a time, so
+that whatever else the machine does falls on all of them. A server is started as a process of its own.
 """
 
 import argparse
@@ -138,18 +138,25 @@ def over_grpc(port: int, token: str) -> Ask:
 
 def alone(
     makers: dict[str, Callable[[], Ask]], questions: Sequence[str], *, blocks: int, size: int
-) -> dict[str, list[float]]:
-    """How long one client waited for each answer, in milliseconds; each block has a client of its own."""
-    found: dict[str, list[float]] = {name: [] for name in makers}
+) -> dict[str, list[list[float]]]:
+    """How long one client waited for each answer, in milliseconds, by rounds; each block has a client of its own."""
+    found: dict[str, list[list[float]]] = {name: [] for name in makers}
     for _ in range(blocks):
         for name, make in makers.items():
-            ask = make()
+            ask, spent = make(), list[float]()
             for place in range(WARM + size):
                 began = time.perf_counter()
                 ask(questions[place % len(questions)])
                 if place >= WARM:
-                    found[name].append((time.perf_counter() - began) * 1000.0)
+                    spent.append((time.perf_counter() - began) * 1000.0)
+            found[name].append(spent)
     return found
+
+
+def added(rounds: Sequence[Sequence[float]], direct: Sequence[Sequence[float]]) -> float:
+    """What a way adds to the direct call: the median over the rounds of the difference of their medians."""
+    pairs = zip(rounds, direct, strict=True)
+    return statistics.median(statistics.median(one) - statistics.median(beside) for one, beside in pairs)
 
 
 def together(ask: Sequence[Ask], questions: Sequence[str], each: int) -> tuple[list[float], float]:
@@ -171,19 +178,18 @@ def together(ask: Sequence[Ask], questions: Sequence[str], each: int) -> tuple[l
     return spent, len(spent) / (time.perf_counter() - began)
 
 
-def line(what: str, spent: Sequence[float], rate: float, direct: float) -> None:
-    """One row: a second, p50, p99, what is added to the direct call, and the ratio to it."""
+def line(what: str, spent: Sequence[float], rate: float, more: float) -> None:
+    """One row: a second, p50, p99, and what is added to the direct call."""
     p50, p99 = statistics.median(spent), float(np.quantile(spent, 0.99))
-    added = f"{p50 - direct:+8.2f} ms {p50 / direct:6.2f} ×"
-    print(f"{what:<8} {rate:8.1f}/s   p50 {p50:8.2f} ms   p99 {p99:8.2f} ms   {added}", flush=True)
+    print(f"{what:<8} {rate:8.1f}/s   p50 {p50:8.2f} ms   p99 {p99:8.2f} ms   {more:+8.2f} ms", flush=True)
 
 
 def main() -> None:
     """Fill a store, start a server on it, and ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--blocks", type=int, default=6)
-    parser.add_argument("--size", type=int, default=40)
+    parser.add_argument("--blocks", type=int, default=20)
+    parser.add_argument("--size", type=int, default=12)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--each", type=int, default=6)
     parser.add_argument("--embedder", default="hashing")
@@ -206,9 +212,9 @@ def main() -> None:
             }
             print("1 client")
             spent = alone(makers, questions, blocks=options.blocks, size=options.size)
-            direct = statistics.median(spent["direct"])
-            for way, one in spent.items():
-                line(way, one, 1000.0 * len(one) / sum(one), direct)
+            for way, rounds in spent.items():
+                one = [each for block in rounds for each in block]
+                line(way, one, 1000.0 * len(one) / sum(one), added(rounds, spent["direct"]))
             print(f"{options.clients} clients")
             many = {
                 way: together([make() for _ in range(options.clients)], questions, options.each)
@@ -216,7 +222,7 @@ def main() -> None:
             }
             direct = statistics.median(many["direct"][0])
             for way, (one, rate) in many.items():
-                line(way, one, rate, direct)
+                line(way, one, rate, statistics.median(one) - direct)
         engine.close()
 
 
