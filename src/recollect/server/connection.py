@@ -58,12 +58,12 @@ class Connection(HttpToolsProtocol):
             return
         if self._unheard_of > HEAD_BYTES:
             self._end(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
-        elif not self._in_body and self._timer is None:
-            self._await_head()
 
     def on_message_begin(self) -> None:
-        """Count anew."""
+        """Count anew, and wait for the rest of the head; between two requests uvicorn waits as long as it likes."""
         self._heard, self._counted, self._headers = True, 0, 0
+        if self._timer is None:
+            self._await_head()
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The next thing that comes is a head."""
+        """Wait for nothing while it is answered."""
         self._heard, self._in_body = True, False
         super().on_message_complete()
 

@@ -21,8 +21,8 @@ HOST = b"Host: here\r\n"
 class Asked:
     """An application that answers how long the path, the headers and the body of each request are."""
 
-    def __init__(self) -> None:
-        self.began, self.gone = asyncio.Event(), asyncio.Event()
+    def __init__(self, takes: float = 0.0) -> None:
+        self.began, self.gone, self._takes = asyncio.Event(), asyncio.Event(), takes
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.began.set()
@@ -33,6 +33,9 @@ class Asked:
                 self.gone.set()
                 return
             body, more = body + message["body"], message["more_body"]
+        if self._takes:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.Event().wait(), self._takes)
         told = f"{len(scope['raw_path'])} {len(scope['headers'])} {len(body)}".encode()
         headers = [(b"content-length", str(len(told)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -61,8 +64,8 @@ class Place:
 
 
 @asynccontextmanager
-async def a_place() -> AsyncIterator[Place]:
-    app, state = Asked(), ServerState()
+async def a_place(takes: float = 0.0) -> AsyncIterator[Place]:
+    app, state = Asked(takes), ServerState()
     config = uvicorn.Config(app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
     loop = asyncio.get_running_loop()
     made = await loop.create_server(
@@ -157,6 +160,18 @@ def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: p
 
 
 SENDING = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\n\r\n"
+
+
+def test_an_answer_may_take_longer_than_a_head_may_take_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
+
+    async def asked() -> bytes:
+        async with a_place(takes=0.2) as place:
+            return await place.told(
+                [b"POST / HTTP/1.1\r\n" + HOST + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"]
+            )
+
+    assert of(asyncio.run(asked()))[0] == 200
 
 
 async def being_sent(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
