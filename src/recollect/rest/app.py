@@ -46,12 +46,12 @@ def app(
     """The HTTP face of a front; `mounts` are other faces that speak HTTP, each at its path."""
     described = problems.as_json(openapi.document(OPERATIONS.values()))
     routes = [
+        *(Route(path, endpoint=one) for path, one in (mounts or {}).items()),
         *(_route(front, one) for one in OPERATIONS.values()),
         Route("/health/live", _live),
         Route("/health/ready", partial(_ready, health)),
         Route("/openapi.json", partial(_described, described)),
         Route(METRICS, partial(_metrics, front, metrics)),
-        *(Route(path, endpoint=one) for path, one in (mounts or {}).items()),
     ]
     made = Starlette(
         routes=routes,

@@ -1,1 +1,1 @@
-"""Shapes: how answers look, for OpenAPI and the output schemas of tools; each module is of the operations of its name."""
+"""Shapes: how answers look, for OpenAPI and for the output schemas of tools; a module for each of operations."""
