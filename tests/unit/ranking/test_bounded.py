@@ -127,8 +127,8 @@ def by_itself(profile: Profile) -> Profile:
     others = [term for term in profile.terms if isinstance(term.signal, Similarity | SetSignal)]
     kept = [term for term in profile.terms if term not in others]
     total = sum(term.weight for term in kept)
-    shares = [replace(term, weight=0.5 * term.weight / total) for term in kept] if total else []
-    terms = (Term(Similarity(), 0.5 if shares else 1.0, 0.25), *shares)
+    shares = [replace(term, weight=0.5 * term.weight / total if total else 0.0) for term in kept]
+    terms = (Term(Similarity(), 0.5 if total else 1.0, 0.25), *shares)  # what weighs nothing may be what a gate hears
     factors = tuple(one for one in profile.factors if not isinstance(one.signal, Similarity | SetSignal))
     return replace(profile, terms=terms, factors=factors, hearing=Hearing.ALONE)
 
