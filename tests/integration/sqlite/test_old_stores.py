@@ -109,7 +109,7 @@ def test_the_jobs_of_a_former_store_begin_with_what_falls_due_next(script: Path,
     assert verify(path).problems == ()
 
 
-READ_BY = {7: {"terms": "1", "likeness": "2", "names": "1"}}
+READ_BY = {8: {"terms": "1", "likeness": "2", "names": "1"}}
 """Of the last schema, by which rules what it keeps beside a text was read from it."""
 
 

@@ -64,7 +64,7 @@ def test_what_happened_is_found_by_its_moment_and_by_what_changed(statement: str
 
 
 def test_a_page_of_a_list_is_found_where_the_one_before_ended(db: apsw.Connection) -> None:
-    given = {"path": "acme/ana", "below": True, "statuses": '["active"]', "after": "a", "limit": 9}
+    given = {"path": "acme/ana", "below": True, "statuses": '["active"]', "passed": "a", "limit": 9}
     plan = plan_of(db, SQL["numbers_below"], given)
     assert [step for step in plan if step.endswith("memories_by_status (scope=? AND status=? AND id>?)")] != []
     assert [step for step in plan if step.startswith("SCAN") and "asked" not in step] == []

@@ -422,7 +422,7 @@ FROM (
 CROSS JOIN json_array_elements_text(%(statuses)s::json) asked (status)
 CROSS JOIN LATERAL (
     SELECT number, id FROM memories
-    WHERE root = %(root)s AND scope = p.number AND status = asked.status AND id > %(after)s
+    WHERE root = %(root)s AND scope = p.number AND status = asked.status AND id > %(passed)s
     ORDER BY id LIMIT %(limit)s::bigint
 ) m
 ORDER BY m.id LIMIT %(limit)s::bigint;

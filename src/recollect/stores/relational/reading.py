@@ -140,7 +140,7 @@ class RelationalReading(ABC):
         limit: int | None = None,
     ) -> Iterator[Memory]:
         wanted = json.dumps(sorted({one.value for one in statuses}))
-        asked = {"path": str(scope), "below": below, "statuses": wanted, "after": after or "", "limit": limit}
+        asked = {"path": str(scope), "below": below, "statuses": wanted, "passed": after or "", "limit": limit}
         size = PAGE if limit is None else limit
 
         def look(db: Session) -> tuple[list[int], list[Row]]:

@@ -336,7 +336,7 @@ SELECT m.number
 FROM scopes p JOIN json_each(:statuses) asked
 JOIN memories m ON m.number IN (
     SELECT number FROM memories
-    WHERE scope = p.number AND status = asked.value AND id > :after ORDER BY id LIMIT coalesce(:limit, -1)
+    WHERE scope = p.number AND status = asked.value AND id > :passed ORDER BY id LIMIT coalesce(:limit, -1)
 )
 WHERE p.number IN (
     SELECT number FROM scopes WHERE path = :path
