@@ -152,15 +152,3 @@ def test_whether_something_is_known_is_looked_up_by_its_own_index_also_where_not
     for column in ("hash", "likeness", "subject"):
         assert [step for step in asked if f"({column} >= " in step["Index Cond"]], column
     assert not [step for step in asked if "_changed_" in step["Index Name"]]
-
-
-@pytest.mark.parametrize("many", [300, 1_000, 12_000])
-def test_a_page_of_a_list_is_looked_up_where_the_one_before_ended_also_where_nothing_was_counted(
-    many: int, db: Db, anything: dict[str, object]
-) -> None:
-    remembered(db, many)
-    asked = {**anything, "statuses": '["active"]', "below": False, "limit": 101}
-    read = [step for step in steps(plan_of(db, "numbers_below", asked)) if "memories" in step.get("Relation Name", "")]
-    (step,) = read
-    assert "_scope_status_id_" in step["Index Name"], step
-    assert "(id > " in step["Index Cond"], step
