@@ -1,9 +1,6 @@
 """What the pages on connecting show over HTTP and gRPC does what they say."""
 
-import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,42 +12,36 @@ from tests.architecture.markdown import Page
 from tests.architecture.source import ROOT
 from tests.integration.grpc.serving import a_place, a_stub, called
 
-from .at_home import environment, served
+from .at_home import TOKEN, WAYS, asked, served
 from .shell import Shell
 
 GUIDES = ROOT / "docs" / "how-to"
 SERVE, SEEDS, GRPC = (Page.read(GUIDES / name) for name in ("serve.md", "use-the-seed-apis.md", "use-over-grpc.md"))
-BY_TOKEN = "~/.config/recollect/token"  # noqa: S105  # where it is
 
 
-def asked(page: Page) -> Iterator[str]:
+def lines(page: Page) -> Iterator[str]:
     """Every command of curl in a page that shows the token."""
     for block in page.blocks("text"):
         for line in re.findall(r"^curl (?:.*\\\n)*.*", "\n".join(block), re.MULTILINE):
-            if BY_TOKEN in line:
+            if TOKEN in line:
                 yield line
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
-def test_what_the_pages_ask_with_curl_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_pages_ask_with_curl_is_answered(way: str, tmp_path: Path) -> None:
     with served("recollect --db ~/recollect.db serve", tmp_path) as url:
-
-        def answer(line: str) -> Any:
-            here = line.replace("http://127.0.0.1:8765", url)
-            done = subprocess.run(["bash", "-c", here], env=environment(tmp_path), capture_output=True, timeout=120)
-            return json.loads(done.stdout)
-
-        remembered, recalled = map(answer, asked(SERVE))
-        (saved,) = map(answer, asked(SEEDS))
+        remembered, recalled, saved = (
+            asked(line, way, url, tmp_path) for page in (SERVE, SEEDS) for line in lines(page)
+        )
     assert remembered["verdict"] == "created"
     assert "Ana prefers window seats" in recalled["text"]
     assert saved["outcome"] == "created"
 
 
 def test_the_list_of_keys_is_shown_as_it_is_printed(tmp_path: Path) -> None:
-    lines = SERVE.section("Give out keys").split("\n")
-    add = next(line for line in lines if line.startswith("recollect keys add")).split()[1:]
-    heads, row = lines[lines.index("recollect keys list") + 1 :][:2]
+    shown = SERVE.section("Give out keys").split("\n")
+    add = next(line for line in shown if line.startswith("recollect keys add")).split()[1:]
+    heads, row = shown[shown.index("recollect keys list") + 1 :][:2]
     shell = Shell(tmp_path / "none.db")
     shell(*add, HOME=str(tmp_path), XDG_CONFIG_HOME="")
     printed = re.sub(r"\x1b\[\d+m", "", shell.terminal("keys", "list", HOME=str(tmp_path), XDG_CONFIG_HOME="")).split(
