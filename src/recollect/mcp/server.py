@@ -14,13 +14,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from recollect.errors import Overdue, RecollectError, TooLarge, Unauthenticated
+from recollect.errors import Overdue, RecollectError, Unauthenticated
 from recollect.mcp.catalogue import CORE, Toolsets
 from recollect.mcp.face import NAME, Context, Face
 from recollect.service.access import Caller
 from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
-from recollect.service.headers import refuse_doubled, refuse_strangers
+from recollect.service.headers import refuse_doubled, refuse_strangers, refuse_too_large
 from recollect.service.keys import bearer
 from recollect.service.problems import Code, Problem, problem_of
 
@@ -110,9 +110,7 @@ class Door:
         refuse_strangers(self._front.gate, headers.getlist)
         refuse_doubled(headers.getlist, ONCE)
         caller = self._front.authenticate(bearer(headers.get("authorization")))
-        size, most = headers.get("content-length", ""), self._front.limits.body_bytes
-        if size.isdecimal() and (len(size) > len(str(most)) or int(size) > most):
-            raise TooLarge(f"the body has more than {most} bytes; send less at once")
+        refuse_too_large(headers.getlist, self._front.limits.body_bytes)
         return caller
 
     async def _ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:

@@ -7,20 +7,15 @@ from typing import Any
 
 from starlette.requests import Request
 
-from recollect.errors import TooLarge
 from recollect.rest.problems import HttpProblem
 from recollect.service.front import Limits
-from recollect.service.headers import single
+from recollect.service.headers import refuse_too_large, single, too_large
 from recollect.service.operation import Operation
 from recollect.service.reading import read_json
 
 JSON = "application/json"
 RETRY_KEY = "Idempotency-Key"
 """The header that may say the key which makes a retry harmless."""
-
-
-LONGEST_LENGTH = 20
-"""How many digits a length has at most; whatever has more is no length."""
 
 
 async def read_asked(request: Request, operation: Operation[Any], limits: Limits) -> Mapping[str, Any]:
@@ -46,16 +41,10 @@ def _refuse_other_types(request: Request) -> None:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and (len(told) > LONGEST_LENGTH or int(told) > most):
-        raise _too_large(most)
+    refuse_too_large(request.headers.getlist, most)
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > most:
-            raise _too_large(most)
+            raise too_large(most)
     return bytes(body)
-
-
-def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")

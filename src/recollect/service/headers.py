@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, TooLarge
 from recollect.service.gate import Gate
 
 Said = Callable[[str], Sequence[str]]
 """Every value that a header of that name has."""
+
+
+LONGEST_LENGTH = 20
+"""How many digits a length has at most; whatever has more is no length."""
 
 
 def single(said: Said, name: str) -> str | None:
@@ -27,3 +31,15 @@ def refuse_strangers(gate: Gate, said: Said) -> None:
     """Refuse who calls by a name that is not ours, or by several, and a page of another origin."""
     hosts, origins = said("host"), said("origin")
     gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
+
+
+def refuse_too_large(said: Said, most: int) -> None:
+    """Refuse a body that is said to be larger than it may be, before any of it is read."""
+    length = single(said, "content-length") or ""
+    if length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > most):
+        raise too_large(most)
+
+
+def too_large(most: int) -> TooLarge:
+    """What is said of a body that has more bytes than it may."""
+    return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")
