@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from recollect.errors import NotFound, remedy, show
 from recollect.mcp.asking import Asking
@@ -98,11 +98,6 @@ TEMPLATES: Mapping[str, Resource] = {
 """What has as many addresses as there are things."""
 
 _MEMORY = re.compile(r"recollect://memory/(?P<scope>.+)/(?P<id>[^/]+)")
-
-
-def address_of(scope: str, id: str) -> str:
-    """The address of a memory."""
-    return f"recollect://memory/{quote(scope, safe='')}/{quote(id, safe='')}"
 
 
 async def read(address: str, asking: Asking) -> tuple[Resource, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import uvicorn
@@ -116,6 +117,11 @@ async def over_stdio(path: Path, *arguments: str, era: str = "2026-07-28") -> As
     async with Client(started, mode=ERAS[era]) as client:
         assert client.protocol_version == era
         yield client
+
+
+def address_of(scope: str, id: str) -> str:
+    """The address of a memory, as a client writes it by the template."""
+    return f"recollect://memory/{quote(scope, safe='')}/{quote(id, safe='')}"
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:

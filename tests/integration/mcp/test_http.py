@@ -13,11 +13,10 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from recollect.mcp.resources import address_of
 from recollect.service.access import Right
 from recollect.service.front import Limits
 
-from .rig import ERAS, NOW, Office, call, over_http, problem, serving
+from .rig import ERAS, NOW, Office, address_of, call, over_http, problem, serving
 
 SCOPE = "acme/ana"
 META: Mapping[str, Any] = {

@@ -10,9 +10,10 @@ from recollect.errors import AccessDenied
 from recollect.mcp.asking import Asking
 from recollect.mcp.catalogue import entries
 from recollect.mcp.prompts import PROMPTS, Prompt
-from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource, address_of, read
+from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource, read
 from recollect.service.access import Caller, owner
 from recollect.service.operations import OPERATIONS
+from tests.integration.mcp.rig import address_of
 
 FOR_ALL = {"recollect://guide", "save_lessons"}
 """What says the same to everybody, and nothing of any memory."""
