@@ -24,11 +24,11 @@ from recollect.grpc.v1 import recollect_pb2
 from recollect.mcp.catalogue import Entry, entries, toolsets
 from recollect.mcp.server import http_app
 from recollect.rest.app import METRICS, PUBLIC, app
-from recollect.rest.health import Health
 from recollect.server.faces import MCP_PATH
 from recollect.service.access import Right, owner
 from recollect.service.front import Front
 from recollect.service.gate import Gate
+from recollect.service.health import Health
 from recollect.service.keys import caller_of
 from recollect.service.operation import Operation
 from recollect.service.operations import OPERATIONS

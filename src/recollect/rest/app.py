@@ -18,10 +18,10 @@ from recollect.errors import NotFound, RecollectError, show
 from recollect.rest import openapi, problems
 from recollect.rest.asked import JSON, read_asked
 from recollect.rest.door import FACE, Door
-from recollect.rest.health import LookAfter
 from recollect.service.access import WHOLE, Caller, Right
 from recollect.service.front import NOBODY, Front
 from recollect.service.headers import single
+from recollect.service.health import LookAfter
 from recollect.service.keys import bearer
 from recollect.service.operation import Operation
 from recollect.service.operations import OPERATIONS

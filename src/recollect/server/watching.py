@@ -13,9 +13,9 @@ from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
-from recollect.rest.health import Health
 from recollect.server.letting import MODES as OF_LETTING
 from recollect.server.letting import OPEN, Entrance
+from recollect.service.health import Health
 
 _LOG = logging.getLogger(__name__)
 

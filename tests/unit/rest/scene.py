@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 import recollect
 from recollect.errors import Unauthenticated
 from recollect.rest.app import app
-from recollect.rest.health import Health
 from recollect.service.access import Caller, owner
 from recollect.service.front import Asked, Front, Limits
 from recollect.service.gate import Gate
+from recollect.service.health import Health
 from recollect.service.service import Service
 
 PORT = 8765

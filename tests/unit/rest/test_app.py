@@ -16,9 +16,9 @@ from recollect.errors import RecollectError
 from recollect.model.trust import Provenance
 from recollect.rest import problems
 from recollect.rest.app import METRICS, PUBLIC, app
-from recollect.rest.health import Health
 from recollect.service.access import Caller, Grant, Right, a_reach
 from recollect.service.front import Limits
+from recollect.service.health import Health
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
 from tests.unit.service.least import least
