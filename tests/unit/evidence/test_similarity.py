@@ -1,4 +1,4 @@
-"""Similarity: true to the last bit in any order, and near at the speed of BLAS."""
+"""Similarity: true to the last bit in any order, and near within a bound."""
 
 import math
 from fractions import Fraction

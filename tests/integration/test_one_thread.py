@@ -1,0 +1,28 @@
+"""To look through vectors wakes no thread but the one that asks."""
+
+import os
+import subprocess
+import sys
+
+ALONE = """
+import os, pathlib, time
+import numpy as np
+from recollect.evidence.similarity import near_cosines
+
+def turns_of_others():
+    time.sleep(0.1)
+    here = pathlib.Path("/proc/self/task")
+    others = [one for one in here.iterdir() if one.name != str(os.getpid())]
+    return [one.joinpath("schedstat").read_text().split()[2] for one in sorted(others)]
+
+matrix = np.ones((20_000, 256), dtype=np.float32)
+before = turns_of_others()
+near_cosines(matrix, matrix[:3])
+assert turns_of_others() == before
+matrix @ matrix[0]
+assert not before or turns_of_others() != before, "BLAS would wake none either, so nothing was shown"
+"""
+
+
+def test_the_fast_cosine_wakes_no_other_thread() -> None:
+    subprocess.run([sys.executable, "-c", ALONE], check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "4"})
