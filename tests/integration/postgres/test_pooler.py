@@ -149,6 +149,16 @@ def test_a_store_is_right_though_others_leave_things_behind(narrow: Pooler, data
                 assert {str(one.memory.scope) for one in engine.search("seat", scope=scope, limit=99)} == {scope}
 
 
+def test_what_is_erased_through_a_pooler_of_one_connection_says_at_once_who_is_to_sweep(
+    narrow: Pooler, database: str
+) -> None:
+    with an_engine(narrow.url(database)) as engine:
+        seat = engine.remember("Ana prefers window seats", scope="acme/ana")
+        erased = engine.erase(scope="acme/ana", id=seat.id)
+    assert erased.search.unfinished is not None
+    assert "for which a pooler is no way" in erased.search.unfinished  # and not that a connection was waited for
+
+
 def test_connections_that_end_behind_the_pooler_lose_and_double_nothing(
     postgres_server: Server, pooler: Pooler, database: str
 ) -> None:

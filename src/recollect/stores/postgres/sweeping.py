@@ -13,12 +13,13 @@ from recollect.model.erasure import ON_A_SERVER, Search
 from recollect.model.scope import Scope
 from recollect.model.sweeping import Swept
 from recollect.stores.postgres import remains
-from recollect.stores.postgres.connecting import Connection
+from recollect.stores.postgres.connecting import Connection, connected
 from recollect.stores.postgres.connection import Database
 from recollect.stores.postgres.indexing import MOST_MEMORY
 from recollect.stores.postgres.ledger import SCHEMA
 from recollect.stores.postgres.operating import alone, built, is_pooled
 from recollect.stores.postgres.transactions import EVERYTHING
+from recollect.stores.postgres.translation import translated
 from recollect.stores.statements import statements
 
 T = TypeVar("T")
@@ -168,6 +169,7 @@ class Sweeper:
     @contextmanager
     def _alone(self) -> Iterator[Connection]:
         """A connection of who sweeps alone; another who does, or builds an index, is waited for."""
+        self._refuse_pooler()
         over = time.monotonic() + self._timeout
         with ExitStack() as whole:
             db: Connection | None = None
@@ -178,11 +180,16 @@ class Sweeper:
                     if time.monotonic() > over:
                         raise
                     time.sleep(PAUSE)
-            if is_pooled(db):
-                remedy = "run `recollect admin sweep` with the address of the server itself"
-                raise StoreError(f"{self._database.name}: {KEPT}, for which a pooler is no way; {remedy}")
             db.execute("SELECT set_config('lock_timeout', %s, false)", [TURN])
             yield db
+
+    def _refuse_pooler(self) -> None:
+        """Refuse at once what could only wait: nobody has a turn and a connection beside it of a pooler with one."""
+        name = self._database.name
+        with translated(name), connected(self._target, name, self._timeout) as db:
+            if is_pooled(db):
+                remedy = "run `recollect admin sweep` with the address of the server itself"
+                raise StoreError(f"{name}: {KEPT}, for which a pooler is no way; {remedy}")
 
     def _waiting(self, part: int) -> list[_Waiting]:
         return [one for one in self._all_waiting() if one.part == part]
