@@ -20,17 +20,24 @@ from tests.postgres import ADMIN, Server, a_server
 ANA = "acme/ana"
 
 
+FOLLOWED = {"wal_level": "replica", "max_wal_senders": "4"}
+"""The settings of a server that others follow."""
+
+
 class Follower:
-    """A server that follows another one, in a folder of its own."""
+    """A server that follows another one, in a folder of its own, from a copy that was made while that one was down."""
 
     def __init__(self, folder: Path, primary: Server, programs: Path) -> None:
         self._folder = folder
         self._programs = programs
         self._owner = primary.folder.stat().st_uid
         self._port = primary.port  # its sockets are in another folder
-        where = ["--host", primary.folder, "--port", primary.port, "--username", ADMIN]
-        self._run("pg_basebackup", *where, "--pgdata", folder / "data", "--write-recovery-conf", "--checkpoint=fast")
-        settings = [f"unix_socket_directories={folder}", "listen_addresses="]
+        (folder / "data" / "standby.signal").touch()
+        settings = [
+            f"primary_conninfo=host={primary.folder} port={primary.port} user={ADMIN}",
+            f"unix_socket_directories={folder}",
+            "listen_addresses=",
+        ]
         options = [word for setting in settings for word in ("-c", setting)]
         self.process = subprocess.Popen(
             [programs / "postgres", "-D", folder / "data", "-p", str(self._port), *options],
@@ -55,10 +62,7 @@ class Follower:
 
     def promote(self) -> None:
         """Have it follow nobody any more."""
-        self._run("pg_ctl", "promote", "--pgdata", self._folder / "data")
-
-    def _run(self, program: str, *words: object) -> None:
-        command = [str(self._programs / program), *map(str, words)]
+        command: list[str | Path] = [self._programs / "pg_ctl", "promote", "--pgdata", self._folder / "data"]
         subprocess.run(command, user=self._owner, cwd=self._folder, env={}, check=True, capture_output=True)
 
 
@@ -72,13 +76,12 @@ def _end_with_us() -> None:
 def a_follower(primary: Server, database: str) -> Iterator[Follower]:
     """A server that follows another one, for as long as it is needed."""
     with primary.admin() as admin:
-        for setting in ("wal_level = 'replica'", "max_wal_senders = 4"):
-            admin.execute(f"ALTER SYSTEM SET {setting}")
         (programs,) = admin.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone() or ("",)
-    primary.stop()
-    primary.start()
     folder = Path(tempfile.mkdtemp(prefix="recollect-follower-"))
     shutil.chown(folder, primary.folder.stat().st_uid)
+    primary.stop()
+    subprocess.run(["cp", "-a", primary.folder / "data", folder], check=True)
+    primary.start()
     try:
         follower = Follower(folder, primary, Path(str(programs)))
         try:
@@ -92,7 +95,7 @@ def a_follower(primary: Server, database: str) -> Iterator[Follower]:
 
 
 def test_a_follower_is_read_and_once_it_is_the_primary_it_is_written() -> None:
-    with a_server() as primary, primary.database() as database:
+    with a_server(FOLLOWED) as primary, primary.database() as database:
         primary.trust_vector(database)
         with an_engine(primary.url(database)) as engine:
             seat = engine.remember("Ana prefers window seats", scope=ANA)
