@@ -99,6 +99,23 @@ def test_it_is_set_by_a_mapping_and_by_nothing_else_there(option: Option) -> Non
 
 
 @PATHS
+def test_it_is_set_by_a_mapping_that_names_it_with_its_dots(option: Option) -> None:
+    assert config.configuration({option.path: another(option)}) == config.configuration(as_document(option))
+
+
+@pytest.mark.parametrize(
+    "option", [one for one in OPTIONS.values() if one.section is not None], ids=lambda option: option.path
+)
+def test_what_a_mapping_says_in_both_forms_has_to_be_the_same(option: Option) -> None:
+    both = {option.path: another(option), **as_document(option)}
+    assert config.settings(both) == config.settings(as_document(option))
+    default = {option.path: option.default, **as_document(option)}
+    with pytest.raises(FieldError, match=re.escape("is given twice, and not the same; give it once")) as caught:
+        config.settings(default)
+    assert caught.value.field == option.path
+
+
+@PATHS
 def test_it_is_set_by_a_file_which_tells_the_line_unless_it_is_a_secret(
     option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

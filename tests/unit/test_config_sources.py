@@ -293,6 +293,13 @@ def test_the_last_of_two_flags_for_one_setting_holds() -> None:
             r"field 'novelty\.treshold': there is no such setting; did you mean 'threshold'",
         ),
         ({"novelty": None}, "field 'novelty': None is no table"),
+        (
+            {"novelty.treshold": 0.5},
+            r"field 'novelty\.treshold': there is no such setting; did you mean 'novelty\.threshold'",
+        ),
+        ({"novelty.threshold": "high"}, r"field 'novelty\.threshold': 'high' is no"),
+        ({"lifecycle.vector": 7}, r"field 'lifecycle\.vector': 7 is no table"),
+        ({"extraction.key": "k-1", "extraction": {"key": "k-2"}}, r"field 'extraction\.key': is given twice(?!.*k-)"),
         ({"novelty": {7: 1}}, r"field 'novelty\.7': there is no such setting"),
         ({7: 1}, "field '7': there is no such setting"),
         ({"novelty": {"threshold": None}}, r"field 'novelty\.threshold': None is no number"),

@@ -152,6 +152,13 @@ def stated(document: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_stated(None, document))
 
 
+def stated_by_path(path: str, value: Any) -> dict[str, Any]:
+    """The same of one setting, or of one section, that is named by its path."""
+    if path in TABLES:
+        return dict(_stated(path, _table(path, value)))
+    return {path: _option(path, path, OPTIONS).checked(value)}
+
+
 def _stated(section: str | None, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     known = [one.name for one in fields(TABLES[section])]
     for name, value in table.items():

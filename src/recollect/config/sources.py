@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.config import file
-from recollect.config.options import OPTIONS, PREFIX, built, stated
+from recollect.config.options import OPTIONS, PREFIX, built, stated, stated_by_path
 from recollect.config.origin import Default, Flag, Given, InEnvironment, Origin
 from recollect.config.values import Settings
 from recollect.errors import FieldError, remedy, show
@@ -145,8 +145,16 @@ def _flags(flags: Iterable[str]) -> _Layer:
     return found
 
 
-def _given(given: Mapping[str, Any]) -> _Layer:
-    return {path: (value, Given()) for path, value in stated(given).items()}
+def _given(given: Mapping[Any, Any]) -> _Layer:
+    """What a mapping says: with a mapping in it for a section, or by paths; what it says twice has to be the same."""
+    paths = {name: value for name, value in given.items() if isinstance(name, str) and "." in name}
+    found = stated({name: value for name, value in given.items() if name not in paths})
+    for name, value in paths.items():
+        for path, one in stated_by_path(name, value).items():
+            if path in found and found[path] != one:
+                raise FieldError("is given twice, and not the same; give it once", field=path)
+            found[path] = one
+    return {path: (value, Given()) for path, value in found.items()}
 
 
 def _read(path: str, text: str, origin: Origin) -> tuple[Any, Origin]:
