@@ -8,9 +8,8 @@ from recollect.engine.engine import Engine
 from recollect.errors import remedy
 from recollect.model.eligibility import Barrier
 from recollect.model.scope import Scope
-from recollect.model.wording import counted
+from recollect.model.wording import counted, moment
 from recollect.ranking.result import Ranking
-from recollect.render.text import moment
 
 TIMES = frozenset({Barrier.NOT_YET_KNOWN, Barrier.NOT_YET_VALID, Barrier.NO_LONGER_VALID})
 """What keeps memories out of an answer that is for another moment."""

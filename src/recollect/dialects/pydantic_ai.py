@@ -16,7 +16,7 @@ from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
 from recollect.model.verdict import Receipt
 from recollect.ranking.profile import Profile
-from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked
+from recollect.ranking.telling import change_in_words, fate_in_words
 
 with brought_by("pydantic-ai"):
     from pydantic_ai import FunctionToolset
@@ -156,11 +156,12 @@ class MemoryToolset(FunctionToolset[Any]):
         """
         with _told():
             found = self._engine.why(id, question, scope=self._scope, tokens=self._tokens, profile=self._profile)
-        changes = tuple(
-            f"{one.signal} {one.needed:.3f}{'' if one.means is None else f' ({one.means})'}" for one in found.changes
+        return Reason(
+            step=f"it {fate_in_words(found.fate, found.candidate.memory)}",
+            score=found.explanation.score,
+            explanation=str(found.explanation),
+            changes=tuple(map(change_in_words, found.changes)),
         )
-        score = found.explanation.score
-        return Reason(step=_step(found.fate), score=score, explanation=str(found.explanation), changes=changes)
 
     def feedback(
         self, context: str, helped: tuple[str, ...] = (), misled: tuple[str, ...] = (), answer: str | None = None
@@ -208,19 +209,3 @@ def _written(receipt: Receipt) -> Written:
 def _shown(memory: Memory, score: float) -> Shown:
     observed = memory.observed_at or memory.created_at
     return Shown(id=memory.id, text=memory.text, kind=memory.kind.value, observed_at=observed, score=score)
-
-
-def _step(fate: Fate) -> str:
-    match fate:
-        case Ranked(place):
-            return f"it is in, at place {place}"
-        case Barred(barrier, status):
-            return f"it may not be recalled: {barrier.value}, and it is {status.value}"
-        case Gated(signal, value, at_least):
-            return f"its {signal} is {'unknown' if value is None else f'{value:.3f}'}, and has to be {at_least:g}"
-        case BelowMinimum(min_score):
-            return f"its score is below {min_score:g}"
-        case Outranked(place, limit):
-            return f"it is at place {place}, and only {limit} were considered"
-        case Unpacked(reason, cost, room):
-            return f"it was not packed: {reason}; it takes {cost} tokens, and {room} were left"

@@ -1,13 +1,16 @@
 """Wording: texts and counts as they are said to people, on one line."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 SHORT = 60
 """How many characters of a text are quoted."""
 
 AHEAD = 4
 """How many times that much is looked at, for blanks take no room; a text may be a megabyte."""
+
+RATED = "context_id for feedback: "
+"""What is said before the id by which a context is rated, wherever a model is told it."""
 
 
 def printable(text: str) -> str:
@@ -34,10 +37,15 @@ def counted(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-def not_come_yet(moment: datetime, now: datetime) -> str:
+def moment(at: datetime) -> str:
+    """A moment to the second, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+
+
+def not_come_yet(at: datetime, now: datetime) -> str:
     """What is wrong with a moment that is ahead, and by how much, in seconds as they are rounded up."""
-    ahead = -((now - moment) // timedelta(seconds=1)) * timedelta(seconds=1)
-    return f"{moment.isoformat()} is {ahead} from now; what has not come yet is not known"
+    ahead = -((now - at) // timedelta(seconds=1)) * timedelta(seconds=1)
+    return f"{at.isoformat()} is {ahead} from now; what has not come yet is not known"
 
 
 def left_out(counts: Mapping[str, int]) -> str:

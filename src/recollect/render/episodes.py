@@ -7,7 +7,7 @@ from typing import Any
 from recollect.model.episode import FAILURE, LESSON, Action, Episode
 from recollect.model.memory import Status
 from recollect.model.verdict import Created, Receipt
-from recollect.model.wording import counted, printable
+from recollect.model.wording import counted, moment, printable
 from recollect.ranking.episodes import FailureMode, Similar
 from recollect.render import text, wire
 from recollect.render.looks import Look, Paint, plain
@@ -113,7 +113,7 @@ def standing(episode: Episode) -> str:
     """How it stands with an episode, in a sentence."""
     done = counted(len(episode.actions), "action")
     if episode.outcome is None:
-        return f"under way since {text.moment(episode.started_at)}, {done}"
+        return f"under way since {moment(episode.started_at)}, {done}"
     again = "; it ended just so before" if episode.again else ""
     return f"outcome {_went(episode)}, value {_worth(episode)}, {done}{again}"
 
@@ -137,14 +137,14 @@ def _facts(episode: Episode, width: int | None) -> Iterator[tuple[str, list[str]
     yield "scope", [str(episode.scope)]
     yield "standing", [_marks(episode) or episode.status.value]
     yield "session", [] if episode.session is None else [printable(episode.session)]
-    yield "started", [text.moment(episode.started_at)]
+    yield "started", [moment(episode.started_at)]
     yield "plan", [f"{place}. {printable(step)}" for place, step in enumerate(episode.plan, start=1)]
     yield "actions", [line for one in episode.actions for line in _action(one, width)]
     outcome = episode.outcome
     if outcome is None:
         yield "outcome", ["under way"]
         return
-    yield "outcome", [f"{outcome.score:g}, {text.moment(outcome.at)}"]
+    yield "outcome", [f"{outcome.score:g}, {moment(outcome.at)}"]
     yield "value", [_worth(episode)]
     yield "lessons", [printable(one) for one in outcome.lessons]
     yield "failures", [printable(one) for one in outcome.failure_modes]
@@ -152,7 +152,7 @@ def _facts(episode: Episode, width: int | None) -> Iterator[tuple[str, list[str]
 
 
 def _action(action: Action, width: int | None) -> Iterator[str]:
-    yield f"{text.moment(action.at)}  {printable(action.type)}  {action.result.value}"
+    yield f"{moment(action.at)}  {printable(action.type)}  {action.result.value}"
     said = {"input": action.input, "output": action.output, "context": action.context or ""}
     for name, value in said.items():
         if value:

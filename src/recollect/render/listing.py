@@ -5,10 +5,10 @@ from datetime import UTC
 
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.stats import Stats
-from recollect.model.wording import printable
+from recollect.model.wording import moment, printable
 from recollect.ranking.result import Ranking
 from recollect.render.table import Table
-from recollect.render.text import date, headline, marks, moment, replaced
+from recollect.render.text import date, headline, marks, replaced
 
 Replacements = Mapping[MemoryId, Memory]
 """The memories that took the place of others, as far as they are known."""

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.model.timetable import JobStatus, Occurrence, State
+from recollect.model.wording import moment
 from recollect.render.table import Table
-from recollect.render.text import moment
 
 NONE = "–"
 

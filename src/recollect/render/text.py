@@ -1,13 +1,10 @@
 """Values for people: a terminal, a log, a page."""
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from recollect.model.archive import Imported, Inventory
-from recollect.model.eligibility import Barrier
 from recollect.model.episode import action_of
 from recollect.model.erasure import Erasure
 from recollect.model.level import Level
@@ -30,14 +27,15 @@ from recollect.model.verdict import (
     Updated,
     Verdict,
 )
-from recollect.model.wording import counted, left_out, printable, shortened, spelled_out
+from recollect.model.wording import counted, left_out, moment, printable, shortened, spelled_out
 from recollect.packing.pack import Context, Omitted, Reason
 from recollect.packing.prompt import said_by
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Stopped
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.ranking.telling import beginning, change_in_words, fate_in_words, left
+from recollect.ranking.why import Barred, Ranked, Unpacked, Why
 from recollect.render.looks import Look, Paint, plain
 from recollect.render.table import LEAST, cut, wrapped
 
@@ -92,7 +90,8 @@ def explanation(explanation: Explanation, paint: Paint = plain) -> Iterator[str]
 
 def why(why: Why, paint: Paint = plain, by: Memory | None = None) -> Iterator[str]:
     """Where a candidate stands or fell, and what would have put it in; `by` is what took its place, if known."""
-    yield f"{paint(Look.STRONG, why.id)} {_fate(why.fate, why.candidate.memory, by)}"
+    spoken = None if by is None else quoted(by)
+    yield f"{paint(Look.STRONG, why.id)} {fate_in_words(why.fate, why.candidate.memory, spoken)}"
     if isinstance(why.fate, Barred):
         return  # nobody asked about it, so it has no score
     yield f"score {paint(Look.SCORE, f'{why.explanation.score:.3f}')}"
@@ -102,7 +101,7 @@ def why(why: Why, paint: Paint = plain, by: Memory | None = None) -> Iterator[st
     if not why.changes and not isinstance(why.fate, Unpacked):
         yield "no single signal could have put it in"
     for lead, change in zip(["it would have been in with", *["or"] * len(why.changes)], why.changes, strict=False):
-        yield f"{lead} {_change(change)}"
+        yield f"{lead} {change_in_words(change)}"
 
 
 def memory(memory: Memory, usage: Usage, paint: Paint = plain, by: Memory | None = None) -> Iterator[str]:
@@ -259,11 +258,6 @@ def date(memory: Memory) -> str:
     return (memory.observed_at or memory.created_at).date().isoformat()
 
 
-def moment(at: datetime) -> str:
-    """A moment to the second, in UTC."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
-
-
 def printable_lines(text: str) -> list[str]:
     """The text line by line, with whatever could steer a terminal spelled out."""
     return [spelled_out(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
@@ -302,16 +296,11 @@ def _items(memories: int, contexts: int) -> str:
 def _omission(one: Omitted) -> str:
     match one.reason:
         case Reason.BUDGET:
-            return f"it costs {one.cost} tokens, and {_left(one.room)} were left"
+            return f"it costs {one.cost} tokens, and {left(one.room)} were left"
         case Reason.ITEMS:
             return "there were as many as may be"
         case _ as unknown:
             assert_never(unknown)
-
-
-def _left(room: int) -> int:
-    """The room as people count it: where what is already in takes more than there is, nothing is left."""
-    return max(room, 0)
 
 
 def _findings(erasure: Erasure) -> Iterator[tuple[str, str]]:
@@ -382,7 +371,7 @@ def _validity(memory: Memory) -> Iterator[str]:
 
 def _ending(memory: Memory) -> Iterator[str]:
     if memory.valid_until is not None:
-        yield f"until {_beginning(memory.valid_until)}"
+        yield f"until {beginning(memory.valid_until)}"
     if memory.superseded_by is not None:
         yield replaced(memory)
 
@@ -395,77 +384,3 @@ def _uses(usage: Usage) -> Iterator[tuple[str, str]]:
     yield "said again", counted(usage.echoed, "time") if usage.echoed else ""
     yield "quoted", f"in {counted(usage.quoted, 'answer')}" if usage.quoted else ""
     yield "followed", f"by success {counted(usage.followed, 'time')}" if usage.followed else ""
-
-
-def _fate(fate: Fate, memory: Memory | None, by: Memory | None) -> str:
-    match fate:
-        case Barred(barrier, status):
-            ended = barrier in (Barrier.STATUS, Barrier.NO_LONGER_VALID)
-            instead = "" if memory is None or not ended else replaced(memory, by)
-            return f"is not recalled: {_barrier(barrier, status, memory)}{instead and f'; it was {instead}'}"
-        case Gated(signal, value, at_least, otherwise):
-            found = (
-                f"{signal} is {_short_of(value, at_least)}" if value is not None else f"it has no evidence for {signal}"
-            )
-            return f"did not pass the gate: {found}, and {at_least:g} is needed{_otherwise(otherwise)}"
-        case BelowMinimum(min_score):
-            return f"is below the minimum score of {min_score:g}"
-        case Outranked(place, limit):
-            return f"is at place {place}, and the limit is {limit}"
-        case Unpacked(reason, cost, room, None, _):
-            return f"was ranked but not packed: it costs {cost} tokens, {_left(room)} were left, and {reason} decided"
-        case Unpacked(_, cost, room, budget, _):
-            return (
-                f"was ranked but not packed: it costs {cost} tokens, {_left(room)} were left; {budget} in all would do"
-            )
-        case Ranked(place):
-            return f"is in, at place {place}"
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
-    since, until = (None, None) if memory is None else (memory.valid_from, memory.valid_until)
-    match barrier:
-        case Barrier.STATUS:
-            return f"it is {status.value}"
-        case Barrier.UNINDEXED:
-            if memory is not None and memory.left:
-                return "it was old enough to leave the indexes; a coarser record is found in its place"
-            return "it is an event like another, kept without being indexed"
-        case Barrier.NOT_YET_KNOWN:
-            return "it was not known yet"
-        case Barrier.NOT_YET_VALID:
-            return "it holds only from later on" if since is None else f"it holds only from {_beginning(since)} on"
-        case Barrier.NO_LONGER_VALID:
-            return "it held only until before" if until is None else f"it held only until {_beginning(until)}"
-        case Barrier.KIND:
-            return "only other kinds were asked for"
-        case Barrier.LEVEL:
-            return "only other levels were asked for"
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def _beginning(at: datetime) -> str:
-    """The day, where it is the beginning of one, or else the moment."""
-    shown = moment(at)
-    return shown.removesuffix(" 00:00:00Z")
-
-
-def _otherwise(ways: Mapping[str, float]) -> str:
-    """What else would have opened a gate."""
-    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
-
-
-def _change(change: Change) -> str:
-    needed = math.ceil(change.needed * 1000.0) / 1000.0
-    means = f" ({change.means})" if change.means else ""
-    now = "none at all" if change.value is None else _short_of(change.value, needed)
-    return f"{change.signal} {needed:.3f} instead of {now}{means}"
-
-
-def _short_of(value: float, needed: float) -> str:
-    """A value that was not enough, rounded, but never to what was needed."""
-    near = f"{value:.3f}"
-    return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"

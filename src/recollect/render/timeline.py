@@ -8,11 +8,10 @@ from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.rollup import Rolled
 from recollect.model.timeline import Expansion, Outlook, Place
-from recollect.model.wording import counted, printable, shortened
+from recollect.model.wording import counted, moment, printable, shortened
 from recollect.render import wire
 from recollect.render.looks import Look, Paint, plain
 from recollect.render.table import Table
-from recollect.render.text import moment
 
 
 def fields(found: Outlook) -> dict[str, Any]:

@@ -82,6 +82,12 @@ def a_forgotten(engine: recollect.Engine) -> str:
     return id
 
 
+def a_replaced(engine: recollect.Engine) -> str:
+    id = engine.remember("Ana's seat is at the window", scope=SCOPE, subject="seat").id
+    engine.remember_all([{"text": "Ana's seat is at the aisle", "scope": SCOPE, "subject": "seat", "id": "new"}])
+    return id
+
+
 def one_of_many(engine: recollect.Engine) -> str:
     who = ["Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana", "Karl", "Lena", "Max", "Nora", "Otto"]
     engine.remember_all([{"text": f"{name} was asked about window seats", "scope": SCOPE} for name in who])
@@ -91,9 +97,14 @@ def one_of_many(engine: recollect.Engine) -> str:
 @pytest.mark.parametrize(
     ("prepared", "tokens", "said"),
     [
-        (a_forgotten, 1200, "it may not be recalled: status, and it is forgotten"),
-        (lambda engine: engine.remember("The cafeteria opens at nine", scope=SCOPE).id, 1200, "has to be"),
-        (one_of_many, 300, "it was not packed"),
+        (a_replaced, 1200, "; it was replaced by new"),
+        (a_forgotten, 1200, "it is not recalled: it is forgotten"),
+        (
+            lambda engine: engine.remember("The cafeteria opens at nine", scope=SCOPE).id,
+            1200,
+            "0.05 is needed, or 0.9 of dated",
+        ),
+        (one_of_many, 300, "it was ranked but not packed: it costs "),
     ],
 )
 def test_why_says_what_keeps_a_memory_out(

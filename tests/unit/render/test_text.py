@@ -30,7 +30,7 @@ from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
-from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
+from recollect.ranking.why import Barred, Change, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import extraction, text
 from recollect.render.looks import Look
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
@@ -91,56 +91,6 @@ def test_where_no_single_signal_would_have_done_it_says_so() -> None:
     assert list(text.why(why_ranked("b", pool, built_in("salience"), NOW, limit=1)))[-1] == (
         "no single signal could have put it in"
     )
-
-
-@pytest.mark.parametrize(
-    ("fate", "said"),
-    [
-        (Barred(Barrier.STATUS, Status.FORGOTTEN), "m is not recalled: it is forgotten"),
-        (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "m is not recalled: it was not known yet"),
-        (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "m is not recalled: it holds only from later on"),
-        (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "m is not recalled: it held only until before"),
-        (Barred(Barrier.KIND, Status.ACTIVE), "m is not recalled: only other kinds were asked for"),
-        (
-            Gated("relevance", None, 0.15, {"dated": 0.9}),
-            "m did not pass the gate: it has no evidence for relevance, and 0.15 is needed, or 0.9 of dated",
-        ),
-        (Gated("relevance", 0.0326, 0.05), "m did not pass the gate: relevance is 0.033, and 0.05 is needed"),
-        (Gated("relevance", 0.0499, 0.05), "m did not pass the gate: relevance is 0.049, and 0.05 is needed"),
-        (Gated("relevance", 0.1, 0.15), "m did not pass the gate: relevance is 0.100, and 0.15 is needed"),
-        (BelowMinimum(0.1), "m is below the minimum score of 0.1"),
-        (Outranked(7, 5), "m is at place 7, and the limit is 5"),
-        (
-            Unpacked("budget", 90, 50, 840),
-            "m was ranked but not packed: it costs 90 tokens, 50 were left; 840 in all would do",
-        ),
-        (
-            Unpacked("items", 90, 500, None),
-            "m was ranked but not packed: it costs 90 tokens, 500 were left, and items decided",
-        ),
-        (
-            Unpacked("budget", 45, -9, 840),
-            "m was ranked but not packed: it costs 45 tokens, 0 were left; 840 in all would do",
-        ),
-        (Ranked(3), "m is in, at place 3"),
-    ],
-)
-def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
-    reason = replace(why_ranked("m", [a_candidate()], built_in("session"), NOW), fate=fate)
-    assert next(iter(text.why(reason))) == said
-
-
-@pytest.mark.parametrize(
-    ("barrier", "said"),
-    [
-        (Barrier.NOT_YET_VALID, "m is not recalled: it holds only from 2026-01-02 on"),
-        (Barrier.NO_LONGER_VALID, "m is not recalled: it held only until 2026-01-03 09:30:00Z"),
-    ],
-)
-def test_what_does_not_hold_is_told_with_its_date(barrier: Barrier, said: str) -> None:
-    memory = a_memory("m", valid_from=NOW + DAY, valid_until=NOW + 2 * DAY + timedelta(hours=9, minutes=30))
-    reason = why_ranked("m", [a_candidate(memory=memory)], built_in("session"), NOW)
-    assert list(text.why(replace(reason, fate=Barred(barrier, Status.ACTIVE)))) == [said]
 
 
 def test_who_is_in_or_short_of_tokens_is_told_of_no_signals() -> None:
