@@ -76,6 +76,7 @@ class Door:
         self.ways: Mapping[str, dict[str, Any]] = {
             "remember": self._arguments("remember", text="a seat", scope=ANA),
             "remember_all": {"drafts": [{"text": "a seat"}], "scope": ANA},
+            "screened": {"value": "a seat"},
             "observe": self._arguments("observe", events=["a seat by the window, please"], scope=ANA),
             "rollup": self._arguments("rollup", scope=ANA),
             "extract_events": self._arguments("extract_events", scope=ANA),

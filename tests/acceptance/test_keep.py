@@ -86,6 +86,38 @@ def test_what_cannot_be_kept_as_it_is_is_refused_with_all_that_came_with_it(
     assert [text_of(memory, key) for key in ("a", "odd", "b")] == [None, None, "before"]
 
 
+@pytest.mark.parametrize("action", ["redact", "refuse"])
+def test_whoever_is_refused_for_a_secret_is_told_the_setting_that_keeps_it_and_it_does(action: str) -> None:
+    odd = [note("a", f"the key is {SECRET}"), note("b", SECRET)]
+    for one in odd:
+        with (
+            recollect.open(":memory:", embedder="hashing", settings={"secrets.action": action}) as memory,
+            pytest.raises(recollect.InvalidInput, match=r"settings=\{'secrets.enabled': False\}$"),
+        ):
+            memory.keep([one])
+    with recollect.open(":memory:", embedder="hashing", settings={"secrets.enabled": False}) as memory:
+        memory.keep(odd)
+        assert [text_of(memory, key) for key in ("a", "b")] == [one["text"] for one in odd]
+
+
+@pytest.mark.parametrize("text", ["<private>mine</private> and yours", f"<private>mine</private> and {SECRET}"])
+def test_what_no_setting_would_keep_is_refused_without_one(memory: recollect.Engine, text: str) -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"private.*; take that out$"):
+        memory.keep([note("a", text)])
+
+
+def test_a_value_is_screened_as_it_could_be_kept_and_left_alone_where_it_can_be(memory: recollect.Engine) -> None:
+    fine = {"a": ["b", 7, None, {"c": 0.5}]}
+    assert memory.screened(fine) == fine
+    assert memory.screened({"a": [f"the key is {SECRET}"]}) == {"a": ["the key is [REDACTED: aws access key]"]}
+    assert memory.screened("<private>mine</private> and yours") == "[REDACTED] and yours"
+    deep: Any = SECRET
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(recollect.InvalidInput, match="nested more than 128 levels deep"):
+        memory.screened(deep)
+
+
 def test_orders_are_kept_apart_if_that_will_do_and_nobody_recalls_them(memory: recollect.Engine) -> None:
     receipts = memory.keep([note("a", ORDERS), note("b", ORDERS)], apart=True)
     assert [type(receipt.verdict) for receipt in receipts] == [Quarantined, Quarantined]

@@ -12,6 +12,7 @@ LOCKS = {"BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore",
 """What waits in `threading`, and what does so in `functools` before Python 3.12."""
 
 BEGIN_ANEW = {
+    "src/recollect/dialects/sweeper.py": "is of a thread that no child has, and made anew with the next one",
     "src/recollect/grpc/patience.py": "is of a server, which no child goes on with",
     "src/recollect/heirs.py": "makes them anew",
     "src/recollect/jobs/lease.py": "is of whoever is at work, and no child is",

@@ -1,7 +1,7 @@
 """Screening: what is private and what is secret is taken out of a draft before anything else sees it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,6 @@ from recollect.admission.disguise import plain
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.private import without_private
 from recollect.admission.secrets import find_secrets, redact, redact_named
-from recollect.model.memory import DEEPEST_METADATA
 from recollect.model.scope import Scope
 from recollect.model.verdict import Refused
 
@@ -23,6 +22,9 @@ PRIVATE = "private"
 """What a receipt calls what stood between `<private>` and `</private>`."""
 
 _PLACEHOLDER = re.compile(r"\[REDACTED[^\]]*\]")
+_DEEPEST = 128
+"""How many levels down is looked; nothing that is nested deeper is kept anywhere."""
+
 _WORDY = (str, Scope, Mapping, tuple, list)
 
 
@@ -58,14 +60,49 @@ def screen(value: T, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Sc
             return Refused(f"its {name} {has} {problem}; give others")
     if policy.enabled and (text := _told_by_a_name(value, changes.get("text"), taken)) is not None:
         changes["text"] = text
-    secrets = [kind for kind in taken if kind != PRIVATE]
-    if secrets and policy.action == "refuse":
-        return Refused(f"it has what looks like a secret ({', '.join(secrets)}); take that out")
+    if (refused := _forbidden(taken, policy)) is not None:
+        return refused
     if not changes:
         return Screened(value, ())
     if not may_be_blank and _is_blank(changes.get("text")):
         return Refused(f"nothing is left of it but what was taken out ({', '.join(taken)})")
     return Screened(replace(value, **changes), tuple(taken))
+
+
+def screen_value(value: T, policy: SecretsPolicy) -> Screened[T] | Refused:
+    """A text, or a value of JSON with texts in it, without what is private or secret; refused if that is the policy."""
+    if _is_deeper(value, _DEEPEST):
+        return Refused(f"it is nested more than {_DEEPEST} levels deep, where nobody looks; give it flatter")
+    taken: dict[str, None] = {}
+    cleaned = _cleaned(value, policy, taken)
+    refused = _forbidden(taken, policy)
+    return Screened(cleaned, tuple(taken)) if refused is None else refused
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a value is nested deeper than that."""
+    layer = [value]
+    for _ in range(levels + 1):
+        layer = [one for each in layer for one in _within(each)]
+    return bool(layer)
+
+
+def _within(value: Any) -> Iterable[Any]:
+    match value:
+        case Mapping():
+            return value.values()
+        case list() | tuple():
+            return value
+        case _:
+            return ()
+
+
+def _forbidden(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
+    """That something is refused for what would be taken out of it."""
+    secrets = [kind for kind in taken if kind != PRIVATE]
+    if not secrets or policy.action != "refuse":
+        return None
+    return Refused(f"it has what looks like a secret ({', '.join(secrets)}); take that out")
 
 
 def clean(text: str, policy: SecretsPolicy) -> str:
@@ -86,7 +123,7 @@ def _is_blank(text: Any) -> bool:
 
 def _cleaned(said: Any, policy: SecretsPolicy, taken: dict[str, None], name: str = "", depth: int = 0) -> Any:
     """The same with placeholders; what was taken out is noted. What is nested too deep to be kept is left as it is."""
-    if depth > DEEPEST_METADATA:
+    if depth > _DEEPEST:
         return said
     match said:
         case str():

@@ -125,7 +125,7 @@ def carried(mark: str, memory: Memory) -> Any:
         return deepcopy(notes["value"])
     try:
         return json.loads(memory.text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         what = f"the memory {show(memory.id)} of {memory.scope} was revised, and its text is no JSON any more"
         raise Conflict(f"{what}; revise it again, or forget it") from error
 
@@ -134,6 +134,15 @@ def notes_of(mark: str, memory: Memory) -> Mapping[str, Any] | None:
     """What is noted in the memory under the mark; `None` if it is somebody else's."""
     notes = memory.metadata.get(mark)
     return notes if isinstance(notes, Mapping) else None
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a value of JSON is nested deeper than one can be that is carried."""
+    try:
+        _refuse_odd(value, DEEPEST)
+    except FieldError:
+        return True
+    return False
 
 
 def _json(value: Any) -> str:

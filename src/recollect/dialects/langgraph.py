@@ -3,12 +3,14 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.dialects.extras import brought_by
 from recollect.dialects.foreign import a_key, below, carried, carry, labels_of, name_of, notes_of
+from recollect.dialects.sweeper import Sweeper
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, remedy, show
 from recollect.model import limits
@@ -43,6 +45,9 @@ PREFIX = "langgraph:"
 WHOLE = "$"
 """The field that is all of a value."""
 
+SWEEPS_EVERY = 5
+"""How many minutes are between two sweeps if nobody says, as in LangGraph's own stores."""
+
 DEEPER = 4
 """How many times as many are ranked where too few of them pass a filter."""
 
@@ -65,8 +70,8 @@ class RecollectStore(BaseStore):
     """LangGraph's store in the scopes below a root, each namespace a scope, each item a memory with its history.
 
     `fields` are the paths of a value that are searched, all of it if none are named; `ttl` is LangGraph's own
-    configuration, whose minutes pass by the clock of the engine. What an engine refuses to keep, such as a secret, is
-    an error, and then nothing of a batch is written.
+    configuration, whose minutes pass by the clock of the engine, but for those between two sweeps. What an engine
+    refuses to keep, such as a secret, is an error, and then nothing of a batch is written.
     """
 
     supports_ttl = True
@@ -87,6 +92,7 @@ class RecollectStore(BaseStore):
         self.ttl_config = _a_ttl_config(ttl)
         self._profile = profile
         self._provenance = named("provenance", provenance, Provenance)
+        self._sweeper = Sweeper(self.sweep_ttl, lambda: engine.closed)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """What every operation gives, in order: all is read as it was before, then all is written, or nothing.
@@ -128,6 +134,20 @@ class RecollectStore(BaseStore):
                 continue
             swept += 1
         return swept
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep every so many minutes, in a thread of its own, until that is stopped or the engine is closed.
+
+        If none are given, those of the configuration; if there are none either, every five. The future is done when it
+        has ended, and to cancel it stops it. Whoever starts it again gets the same one.
+        """
+        wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), SWEEPS_EVERY)
+        minutes = next(one for one in wanted if one is not None)
+        return self._sweeper.start(_minutes(minutes, _SWEEPS))
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Sweep no more; whether that has ended within so many seconds, for as long as it takes if none are given."""
+        return self._sweeper.stop(timeout)
 
     def _get(self, op: GetOp) -> Item | None:
         memory = self._engine.kept(a_key(PREFIX, op.key), scope=below(self._root, *op.namespace))
@@ -258,29 +278,28 @@ class RecollectStore(BaseStore):
 def _a_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
     if given is None:
         return None
-    known = ("refresh_on_read", "omit_expired", "default_ttl")
+    known = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes")
     odd = next((name for name in given if name not in known), None)
-    if odd == "sweep_interval_minutes":
-        raise FieldError("what has expired is gone at once; call sweep_ttl() to forget it", field=odd)
     if odd is not None:
         raise FieldError(f"is no setting of a time to live; {remedy(odd, known)}", field=odd)
     if given.get("omit_expired") is False:
         raise FieldError("what has expired is never shown; leave this out", field="omit_expired")
-    default = given.get("default_ttl")
-    if default is not None:
-        _minutes(default)
+    for minutes, field in ((given.get("default_ttl"), "default_ttl"), (given.get("sweep_interval_minutes"), _SWEEPS)):
+        if minutes is not None:
+            _minutes(minutes, field)
     return given
 
 
-def _minutes(ttl: float) -> timedelta:
+def _minutes(given: float, field: str = "ttl") -> timedelta:
     """So many minutes; refused if nothing would last for them, or they have no end."""
-    number = limits.a_number("ttl", ttl)
-    if not 0 < number < _LONGEST_TTL:
-        raise FieldError(f"{show(ttl)} minutes; give more than 0, and less than a hundred years", field="ttl")
+    number = limits.a_number(field, given)
+    if not number < _LONGEST or timedelta(minutes=number) <= timedelta():
+        raise FieldError(f"{show(given)} minutes; give more than 0, and less than a hundred years", field=field)
     return timedelta(minutes=number)
 
 
-_LONGEST_TTL = timedelta(days=36_500) / timedelta(minutes=1)
+_SWEEPS = "sweep_interval_minutes"
+_LONGEST = timedelta(days=36_500) / timedelta(minutes=1)
 
 
 def _said(value: Mapping[str, Any], fields: Sequence[str]) -> str:

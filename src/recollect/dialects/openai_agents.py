@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,15 +10,17 @@ from itertools import count
 from typing import Any, cast
 from uuid import uuid4
 
+from recollect.admission.private import HIDDEN
 from recollect.dialects.extras import brought_by
-from recollect.dialects.foreign import a_key, below, carried, carry, notes_of
+from recollect.dialects.foreign import DEEPEST, Carried, a_key, below, carried, carry, is_too_deep, notes_of
 from recollect.engine.engine import Engine
-from recollect.errors import NotFound
+from recollect.errors import Conflict, NotFound
 from recollect.heirs import Lock
 from recollect.model.conversation import PROVENANCE, Role
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import Provenance
 from recollect.model.verdict import Changed
 
 with brought_by("openai-agents"):
@@ -37,6 +39,9 @@ _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=
 SAID = (Status.ACTIVE, Status.QUARANTINED)
 """Where items stand: what reads like orders to a model was said all the same, and is recalled nowhere else."""
 
+
+_BONES = ("type", "role", "id", "call_id", "status", "name")
+"""The names of what an item is made of, whatever it says."""
 
 _CALLS = count()
 """Tells calls of one process apart that were made at the same moment."""
@@ -77,8 +82,9 @@ class RecollectSession(SessionABC):
     """A session of the Agents SDK in the scope below a root that is called like it; several processes may share it.
 
     Items come back as they were given, in the order in which they were added; what several add who have not read each
-    other's items is in the order of their clocks. What an engine refuses to keep, such as a secret, is an error, and
-    then nothing of that call is added.
+    other's items is in the order of their clocks. What is private or secret in one is taken out before it is kept, so
+    that a run goes on whatever a user types; what an engine refuses all the same is an error, and then nothing of that
+    call is added.
     """
 
     def __init__(
@@ -142,28 +148,87 @@ class RecollectSession(SessionABC):
     def _memories(self) -> list[Memory]:
         """The memories that are items, in order."""
         there = self._engine.memories(scope=self._scope, statuses=SAID)
-        items = [one for one in there if notes_of(MARK, one) is not None]
-        found = sorted(items, key=lambda one: (_place(one), one.id))
-        if found:
-            self._moments.see(_place(found[-1]).moment)
-        return found
+        items = sorted((place, one.id, one) for one in there if (place := self._place(one)) is not None)
+        if items:
+            self._moments.see(items[-1][0].moment)
+        return [one for _, _, one in items]
+
+    def _place(self, memory: Memory) -> _Place | None:
+        """Where the item stands that a memory is; none if it is no item, whatever somebody noted in it.
+
+        An item has the key of its place, and came through whom its role says: no tool says what only a model may.
+        """
+        notes = notes_of(MARK, memory) or {}
+        match notes:
+            case {"moment": int() as moment, "call": str() as call, "number": int() as number}:
+                place = _Place(moment, call, number)
+            case _:
+                return None
+        if memory.topic_key != _key(place):
+            return None
+        try:
+            item = notes["value"] if "value" in notes else carried(MARK, memory)
+        except Conflict:  # it was revised, or never was an item
+            return None
+        if not isinstance(item, Mapping) or self._came_through(memory) is not PROVENANCE[_role(item)]:
+            return None
+        return place
+
+    def _came_through(self, memory: Memory) -> Provenance:
+        """Through whom it came at first: whoever revised its text since has not changed the item."""
+        if not memory.revisions:
+            return memory.provenance
+        return self._engine.history(memory.id, scope=self._scope)[0].provenance
 
     def _draft(self, item: TResponseInputItem, place: _Place) -> Draft:
-        found = carry(MARK, dict(item), _said, moment=place.moment, call=place.call, number=place.number)
+        screened = _changed(item, self._engine.screened)
+        found = _carried(screened, place)
+        if self._engine.screened([found.text, found.metadata]) != [found.text, found.metadata]:
+            found = _carried(_changed(screened, _hushed), place)  # parts of it say together what none says alone
         return Draft(
             text=found.text,
             scope=self._scope,
             kind=Kind.EVENT,
-            topic_key=a_key(PREFIX, f"{place.call}-{place.number}"),
+            topic_key=_key(place),
             session=self._scope.parts[-1],
             provenance=PROVENANCE[_role(item)],
             metadata=found.metadata,
         )
 
 
-def _place(memory: Memory) -> _Place:
-    notes = notes_of(MARK, memory) or {}
-    return _Place(notes["moment"], notes["call"], notes["number"])
+def _carried(item: Mapping[str, Any], place: _Place) -> Carried:
+    return carry(MARK, dict(item), _said, moment=place.moment, call=place.call, number=place.number)
+
+
+def _changed(item: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The item after a change to all in it; arguments that are JSON are changed as that, and are JSON afterwards."""
+    whole: dict[str, Any] = change(dict(item))
+    try:
+        given = json.loads(item["arguments"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return whole
+    if is_too_deep(given):  # nobody looks so far down: as a text it was looked at
+        return whole
+    changed = change(given)
+    as_before = changed == given
+    return {**whole, "arguments": item["arguments"] if as_before else json.dumps(changed, ensure_ascii=False)}
+
+
+def _hushed(value: Any, name: str = "", levels: int = DEEPEST) -> Any:
+    """The value without any words, but those by which the SDK knows what it is."""
+    match value if levels else HIDDEN:
+        case str():
+            return value if name in _BONES else HIDDEN
+        case Mapping():
+            return {key: _hushed(inner, key, levels - 1) for key, inner in value.items()}
+        case list():
+            return [_hushed(inner, name, levels - 1) for inner in value]
+        case _:
+            return value
+
+
+def _key(place: _Place) -> str:
+    return a_key(PREFIX, f"{place.call}-{place.number}")
 
 
 def _item(memory: Memory) -> TResponseInputItem:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from recollect.admission.screening import T
 from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, topics, transfer
 from recollect.engine import plan as planning
 from recollect.engine.background import Background, Pending
@@ -17,7 +18,7 @@ from recollect.engine.experience import experience
 from recollect.engine.extract import Extracted, read_turns
 from recollect.engine.feedback import a_context_id, feedback
 from recollect.engine.harvest import Harvest, extract_events
-from recollect.engine.keep import keep, kept, read_keys, read_seen
+from recollect.engine.keep import keep, kept, read_keys, read_seen, screened
 from recollect.engine.observe import Origin, observe
 from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
@@ -99,6 +100,11 @@ class Engine:
             if not self._closed:
                 self._closed = True
                 self._world.store.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, so that nothing can be asked of it any more."""
+        return self._closed
 
     @property
     def embedder(self) -> str:
@@ -198,6 +204,13 @@ class Engine:
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
         """The scope's memory of that topic key, if one is active and holds now."""
         return kept(self._open, a_scope(scope), topic_key)
+
+    def screened(self, value: T) -> T:
+        """A text, or a value of JSON, as it could be kept: with placeholders for what is private or secret in it.
+
+        A secret is refused instead if that is the setting.
+        """
+        return screened(self._open, value)
 
     def observe(
         self,

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.engine.remember import remember_all
+from recollect.admission.screening import T, screen_value
+from recollect.engine.remember import KEEPS_SECRETS, remember_all
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, InvalidInput, show
 from recollect.model import limits
 from recollect.model.draft import Draft
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope, a_scope
-from recollect.model.verdict import Quarantined, Receipt
+from recollect.model.verdict import Quarantined, Receipt, Refused
 from recollect.ports import Writing
 
 
@@ -57,6 +58,14 @@ def kept(world: World, scope: Scope, topic_key: str) -> Memory | None:
         return None
     found = world.store.topic(scope, topic_key)
     return None if found is None or found.ended_by(world.now()) else found
+
+
+def screened(world: World, value: T) -> T:
+    """The value with placeholders for what could not be kept in any text of it."""
+    found = screen_value(value, world.policy.secrets)
+    if isinstance(found, Refused):
+        raise InvalidInput(f"{found.reason}; {KEEPS_SECRETS}")
+    return found.value
 
 
 def read_keys(given: Iterable[tuple[str | Scope, str]]) -> list[Key]:

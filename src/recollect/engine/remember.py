@@ -1,11 +1,12 @@
 """Remember: drafts become memories, revisions, or echoes of what is known already."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from recollect.admission.importance import importance_of
 from recollect.admission.kind import kind_of
-from recollect.admission.policy import Policy
+from recollect.admission.policy import Policy, SecretsPolicy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import Screened, screen
 from recollect.admission.subject import normal_subject
@@ -30,6 +31,9 @@ First = Callable[[Writing], object]
 """What is done first in a transaction: if it raises anything, nothing is written."""
 
 
+KEEPS_SECRETS = "to keep what looks like a secret, open the store with settings={'secrets.enabled': False}"
+"""The way out for whoever is refused for one."""
+
 Look = Callable[[Sequence[Receipt]], object]
 """Who sees all receipts before anything is written: if it raises anything, nothing is."""
 
@@ -50,7 +54,7 @@ def remember_all(
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
     if exactly is not None:
         for draft, one in zip(drafts, screened, strict=True):
-            _refuse_cut(draft, one)
+            _refuse_cut(draft, one, world.policy.secrets)
     as_given = exactly is not None
     proposed = [None if isinstance(one, Refused) else _proposal(world, one, now, as_given) for one in screened]
     answers = [_answered(world, one, now) for one in screened]
@@ -61,13 +65,20 @@ def remember_all(
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
-def _refuse_cut(draft: Draft, screened: Screened[Draft] | Refused) -> None:
-    """Refuse what could not be given back as it is."""
-    what = f"{show(draft.topic_key)} of {draft.scope} is not kept"
-    if isinstance(screened, Refused):
-        raise InvalidInput(f"{what}: {screened.reason}")
-    if screened.redacted:
-        raise InvalidInput(f"{what}, for it has what may not be ({', '.join(screened.redacted)}); take that out")
+def _refuse_cut(draft: Draft, screened: Screened[Draft] | Refused, policy: SecretsPolicy) -> None:
+    """Refuse what could not be given back as it is, with the setting under which it could."""
+    match screened:
+        case Refused(reason=reason):
+            why = f": {reason}"
+        case Screened(redacted=()):
+            return
+        case _:
+            why = f", for it has what may not be ({', '.join(screened.redacted)}); take that out"
+    unchecked = screen(draft, replace(policy, enabled=False))
+    could_be = isinstance(unchecked, Screened) and not unchecked.redacted
+    raise InvalidInput(
+        f"{show(draft.topic_key)} of {draft.scope} is not kept{why}{f'; {KEEPS_SECRETS}' if could_be else ''}"
+    )
 
 
 def _proposal(world: World, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
