@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 import recollect
 from mcp_conformance.fixtures import Fixtures
-from recollect.mcp.server import http_app
+from recollect.mcp.catalogue import CORE
+from recollect.mcp.server import Door
 from recollect.service.access import Caller, owner
 from recollect.service.front import Front
 from recollect.service.gate import Gate
@@ -27,7 +30,8 @@ def serving() -> Iterator[str]:
     with recollect.open(":memory:") as engine:
         listening = uvicorn.Config("", port=0).bind_socket()
         port = listening.getsockname()[1]
-        app = http_app(Front(Service(engine), _anybody, Gate.at(port)), face=Fixtures)
+        door = Door(Front(Service(engine), _anybody, Gate.at(port)), frozenset({CORE}), Fixtures)
+        app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

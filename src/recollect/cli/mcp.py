@@ -40,7 +40,7 @@ NOT_INSTALLED = (
     metavar="SETS",
     default="core",
     show_default=True,
-    help="The toolsets to offer, between commas: core, observations, operator.",
+    help="The toolsets to offer, between commas: core, episodes, observations, operator.",
 )
 @click.pass_obj
 def mcp(place: "Place", scope: str | None, read_only: bool, tools: str) -> None:

@@ -71,6 +71,7 @@ def toolsets(said: str) -> Toolsets:
     return frozenset(wanted)
 
 
+@cache
 def in_toolsets(wanted: Toolsets) -> Mapping[str, Entry]:
     """The tools of some toolsets, by name."""
     return {name: one for name, one in entries().items() if one.toolset in wanted}

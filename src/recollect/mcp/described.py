@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.mcp.catalogue import FILE
+from recollect.mcp.short import EXPLAIN, LEFT_OUT, SHORT, Kept
 from recollect.service.operation import Effect, Operation, Toolset
 from recollect.service.operations import OPERATIONS
 
@@ -25,6 +26,11 @@ def written() -> str:
 
 
 def _tool(operation: Operation[Any]) -> dict[str, Any]:
+    given, told = operation.request.model_json_schema(), operation.answer.model_json_schema()
+    if (kept := SHORT.get(operation.name)) is not None:
+        told = _also_in_short(told, kept)
+        if operation.effect is Effect.NONE:  # what became of something is short enough; all of it can be had anyway
+            given["properties"][EXPLAIN] = _ALL_OF_IT
     return {
         "name": operation.name,
         "title": operation.title,
@@ -35,13 +41,69 @@ def _tool(operation: Operation[Any]) -> dict[str, Any]:
         "read_only": operation.effect is Effect.NONE,
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
-        "input": _schema(_for_models(_without_null(operation.request.model_json_schema()))),
-        "output": _schema(operation.answer.model_json_schema()),
+        "input": _schema(_for_models(_without_null(given), operation.toolset)),
+        "output": _schema(told),
     }
 
 
-NOT_FOR_MODELS = frozenset({"vector", "overrides"})
+_ALL_OF_IT: Mapping[str, Any] = {
+    "type": "boolean",
+    "default": False,
+    "description": "All that is known of each memory, what gave its score, and what was left out and why. It is long.",
+}
+
+_COUNTED: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"type": "integer"},
+    "description": "How many memories are not in it, by reason. With explain, excluded and omitted say it instead.",
+}
+
+
+def _also_in_short(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
+    """The schema of an answer as it is told in short and whole, in one: required is what both have."""
+    shared = dict(told["$defs"])
+    fields = {**told["properties"], **({LEFT_OUT: _COUNTED} if "excluded" in told["properties"] else {})}
+    for name, below in kept.items():
+        if below is not None:
+            place = _one_of_them(fields[name])
+            shared[place] = _with_few(shared[place], below)
+    always = [name for name in told["required"] if name in kept and not _may_be_null(fields[name])]
+    return {**told, "description": _IN_SHORT, "properties": fields, "required": always, "$defs": shared}
+
+
+def _with_few(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
+    """The schema of one of several, of which what says nothing is left out."""
+    always = [name for name in told["required"] if name in kept and _says_something(told["properties"][name])]
+    return {**told, "description": _IN_SHORT, "required": always}
+
+
+_IN_SHORT = "In short; all that is known with explain."
+
+
+def _one_of_them(field: Mapping[str, Any]) -> str:
+    """The name of what a list is of."""
+    return str(field["items"]["$ref"]).rpartition("/")[2]
+
+
+def _may_be_null(field: Mapping[str, Any]) -> bool:
+    return {"type": "null"} in field.get("anyOf", ())
+
+
+def _says_something(field: Mapping[str, Any]) -> bool:
+    """Whether a field is neither null nor empty nor false, by its schema, and so never left out."""
+    return field.get("type") not in ("array", "boolean", "object") and not _may_be_null(field)
+
+
+FOR_PROGRAMS = frozenset({"vector", "overrides"})
 """What programs give and no model makes up: left out of what is told of tools, and taken all the same."""
+
+SELDOM = FOR_PROGRAMS | {
+    *("turns", "depth", "levels", "known_at", "profile", "exact", "min_score", "by"),
+    *("session", "source", "derived_from", "evidence", "metadata"),
+}
+"""What is left out of tools for everyday use as well, so that what is told of these stays short."""
+
+EVERYDAY = frozenset({Toolset.CORE, Toolset.EPISODES})
 
 
 def _schema(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,18 +126,29 @@ def _untitled(told: Any) -> Any:
             return told
 
 
-def _for_models(told: Any) -> Any:
-    """The schema without the properties that no model makes up."""
+def _for_models(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
+    """The schema without what models do not give; what is asked is then asked in one way."""
+    hidden = SELDOM if toolset in EVERYDAY else FOR_PROGRAMS
+    few: dict[str, Any] = _without(hidden, told)
+    if "turns" in hidden & told["properties"].keys() and "query" in told["properties"]:
+        few["required"] = [*few["required"], "query"]
+    used = json.dumps(few["properties"])
+    shared = {name: one for name, one in few.pop("$defs", {}).items() if f'"#/$defs/{name}"' in used}
+    return {**({"$defs": shared} if shared else {}), **few}
+
+
+def _without(hidden: frozenset[str], told: Any) -> Any:
+    """The schema without these properties, at any depth."""
     match told:
         case dict():
             return {
-                key: {name: _for_models(one) for name, one in value.items() if name not in NOT_FOR_MODELS}
+                key: {name: _without(hidden, one) for name, one in value.items() if name not in hidden}
                 if key == "properties"
-                else _for_models(value)
+                else _without(hidden, value)
                 for key, value in told.items()
             }
         case list():
-            return [_for_models(one) for one in told]
+            return [_without(hidden, one) for one in told]
         case _:
             return told
 

@@ -35,7 +35,7 @@ from mcp_types import Resource as ToldResource
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from recollect.errors import NotFound, RecollectError, remedy, show
-from recollect.mcp import arguments, catalogue, resources, results
+from recollect.mcp import arguments, catalogue, resources, results, short
 from recollect.mcp.asking import Ask, Asking
 from recollect.mcp.catalogue import Entry, Toolsets
 from recollect.mcp.guide import INSTRUCTIONS
@@ -51,6 +51,9 @@ NAME: Final = "mcp"
 
 FRESH: Final = CacheHint(ttl_ms=300_000, scope="private")
 """How long a client may keep a list: it changes only with the key and the server."""
+
+ODD_ID: Final = "the id is neither a text nor a whole number; nothing was done, so send it again with one that is"
+"""What is said of a request that the SDK would take for a notification, do nothing for, and not answer."""
 
 LEGACY_NOT_FOUND: Final = -32002
 """What a resource that is not there is to clients of the previous revision; the present one has no code for it."""
@@ -71,12 +74,27 @@ Told = TypeVar("Told")
 Who = Callable[[Context], Caller]
 """Whose request it is."""
 
+Beside = Callable[[Context, str, Mapping[str, Any]], Mapping[str, Any]]
+"""What is given to an operation, with what a request says beside it."""
+
+Refused = Callable[[str, Caller, RecollectError], object]
+"""Whoever is told of a call that is refused before anything is asked."""
+
 
 class Face:
     """Answers the requests of the protocol for whoever sends them."""
 
-    def __init__(self, ask: Ask, who: Who, wanted: Toolsets) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        who: Who,
+        wanted: Toolsets,
+        *,
+        beside: Beside = lambda _, __, given: given,
+        refused: Refused = lambda _, __, ___: None,
+    ) -> None:
         self._ask, self._who, self._wanted = ask, who, wanted
+        self._beside, self._refused = beside, refused
 
     def server(self) -> Server[Any]:
         """It as a server of the SDK, for any transport and both revisions."""
@@ -92,7 +110,7 @@ class Face:
                 "resources/list": FRESH,
                 "resources/templates/list": FRESH,
             },
-            get_tool_input_schema=self._schema,
+            get_tool_input_schema=_none_in_headers,
             on_list_tools=_guarded(self.list_tools),
             on_call_tool=_guarded(self.call_tool),
             on_list_resources=_guarded(self.list_resources),
@@ -114,11 +132,17 @@ class Face:
         if entry is None:
             told = f"there is no tool {show(params.name)}; {remedy(params.name, known)}"
             raise MCPError(INVALID_PARAMS, told, {"name": params.name})
-        return await _settled(self._answer(entry, params.arguments or {}, self._who(context)))
+        return await _settled(self._answer(entry, params.arguments or {}, context))
 
-    async def _answer(self, entry: Entry, said: Mapping[str, Any], caller: Caller) -> CallToolResult:
-        given = arguments.meant(entry.input, said)
-        return results.told(entry.name, await self._ask(entry.name, given, caller), caller)
+    async def _answer(self, entry: Entry, said: Mapping[str, Any], context: Context) -> CallToolResult:
+        caller = self._who(context)
+        try:
+            given, kept = short.asked(entry.name, arguments.meant(entry.input, said))
+            given = self._beside(context, entry.name, given)
+        except RecollectError as error:
+            self._refused(entry.name, caller, error)
+            raise
+        return results.told(entry.name, await self._ask(entry.name, given, caller), caller, kept)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         """What has an address."""
@@ -150,9 +174,9 @@ class Face:
         message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(description=found.about, messages=[message])
 
-    def _schema(self, name: str) -> Mapping[str, Any] | None:
-        entry = catalogue.in_toolsets(self._wanted).get(name)
-        return None if entry is None else entry.input
+
+def _none_in_headers(_: str) -> None:
+    """No argument of ours comes in a header as well, so there is no schema by which the SDK would have to look."""
 
 
 async def _settled(answering: Awaitable[CallToolResult]) -> CallToolResult:

@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from mcp_types import CallToolResult, TextContent
 
+from recollect.mcp import short
+from recollect.mcp.short import Kept
+from recollect.model.wording import RATED, counted
 from recollect.service.access import Caller, Right
 from recollect.service.problems import Problem
 
@@ -13,10 +16,13 @@ READY: Final = frozenset({"recall", "brief"})
 """The tools whose answer has a text that is ready for a model."""
 
 
-def told(name: str, answer: Mapping[str, Any], caller: Caller) -> CallToolResult:
-    """The answer as JSON, and as text: what a model can use at once where there is that, or else the same JSON."""
-    texts = context_texts(answer, caller) if name in READY else [as_json(answer)]
-    return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=dict(answer))
+def told(name: str, answer: Mapping[str, Any], caller: Caller, kept: Kept | None) -> CallToolResult:
+    """The answer as JSON, in short if it is told so, and as text: what a model can use at once where there is that,
+    or else the same JSON.
+    """
+    fields = dict(answer) if kept is None else short.told(kept, answer)
+    texts = context_texts(answer, caller) if name in READY else [as_json(fields)]
+    return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=fields)
 
 
 def refused(problem: Problem) -> CallToolResult:
@@ -26,12 +32,19 @@ def refused(problem: Problem) -> CallToolResult:
 
 
 def context_texts(context: Mapping[str, Any], caller: Caller) -> list[str]:
-    """What is recalled, and what to tell afterwards, if the caller can; a context without memories says so."""
+    """What is recalled, and what to tell afterwards, if the caller can; a context without memories says why."""
     if not context["packed"]:
-        return ["Nothing is remembered that would help here."]
+        return [_nothing(len(context["omitted"]), context["budget"])]
     if context["id"] is None or not caller.has(Right.WRITE):
         return [context["text"]]
-    return [context["text"], f"context_id for feedback: {context['id']}"]
+    return [context["text"], f"{RATED}{context['id']}"]
+
+
+def _nothing(found: int, budget: int) -> str:
+    if found:
+        would = f"{counted(found, 'memory', 'memories')} would help here"
+        return f"{would}, and none fits into {budget} tokens; ask again with more."
+    return "Nothing is remembered that would help here."
 
 
 def as_json(told: Mapping[str, Any]) -> str:

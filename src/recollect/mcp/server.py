@@ -1,34 +1,42 @@
-"""http_app(): the face over HTTP, to be served at one address; who asks is told by the key of each request."""
+"""The door of the face over HTTP, at one address of a server; who asks is told by the key of each request."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INVALID_REQUEST
-from starlette.applications import Starlette
+from pydantic_core import from_json
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from recollect.errors import Overdue, RecollectError, Unauthenticated
-from recollect.mcp.catalogue import CORE, Toolsets
-from recollect.mcp.face import NAME, Context, Face
+from recollect.mcp.catalogue import Toolsets
+from recollect.mcp.face import NAME, ODD_ID, Context, Face
 from recollect.service.access import Caller
 from recollect.service.faults import fault
 from recollect.service.front import NOBODY, Front
-from recollect.service.headers import refuse_doubled, refuse_strangers, refuse_too_large
+from recollect.service.headers import (
+    RETRY_KEY,
+    body_overdue,
+    refuse_doubled,
+    refuse_encoded,
+    refuse_strangers,
+    refuse_too_large,
+)
 from recollect.service.keys import bearer
+from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code, Problem, problem_of
 
 CALLER: Final = "recollect.caller"
 """Under which name a request carries who asks."""
 
 ONCE: Final = (
-    *("authorization", "content-type", "content-length", "idempotency-key"),
+    *("authorization", "content-type", "content-length", RETRY_KEY),
     *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
 )
 """What a request says once or not at all, beside who is called and from where."""
@@ -46,9 +54,9 @@ STATUSES: Mapping[Code, int] = {
 class Door:
     """Lets in whoever shows a key that holds, from where it may be asked, and has the protocol spoken with them."""
 
-    def __init__(self, front: Front, wanted: Toolsets, face: type[Face]) -> None:
+    def __init__(self, front: Front, wanted: Toolsets, face: type[Face] = Face) -> None:
         self._front = front
-        self._face = face(self._ask, _caller, wanted)
+        self._face = face(self._ask, _caller, wanted, beside=_with_key, refused=self._refused)
         self._speaking: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
@@ -81,7 +89,8 @@ class Door:
             trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
             try:
                 speaking = {**scope, "headers": trimmed, CALLER: caller}
-                await self._speaking.handle_request(speaking, self._in_time(receive), send)
+                heard = _Heard(self._in_time(receive), send)
+                await self._speaking.handle_request(speaking, heard.receive, heard.send)
             except Overdue as error:
                 self._front.refused(NAME, NOBODY, caller.name, error)
                 await _refusal(problem_of(error))(scope, receive, send)
@@ -99,7 +108,7 @@ class Door:
                 async with asyncio.timeout_at(until):
                     found = await receive()
             except TimeoutError as error:
-                raise Overdue(f"the body did not come within {seconds:g} seconds; send it without waiting") from error
+                raise body_overdue(seconds) from error
             whole = not found.get("more_body", False)
             return found
 
@@ -110,26 +119,53 @@ class Door:
         refuse_strangers(self._front.gate, headers.getlist)
         refuse_doubled(headers.getlist, ONCE)
         caller = self._front.authenticate(bearer(headers.get("authorization")))
+        refuse_encoded(headers.getlist)
         refuse_too_large(headers.getlist, self._front.limits.body_bytes)
         return caller
+
+    def _refused(self, name: str, caller: Caller, error: RecollectError) -> None:
+        self._front.refused(NAME, name, caller.name, error)
 
     async def _ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         return await self._front.ask(NAME, name, given, caller)
 
 
-def http_app(front: Front, wanted: Toolsets = frozenset({CORE}), *, face: type[Face] = Face) -> Starlette:
-    """The app that answers what is posted to it, for the tools of some toolsets, wherever it is routed or mounted.
+class _Heard:
+    """What is posted and answered, so that no request is taken for a notification because of its id."""
 
-    Its lifespan is to be entered for as long as it answers: `app.router.lifespan_context(app)`.
-    """
-    door = Door(front, wanted, face)
-    return Starlette(routes=[Route("/{rest:path}", endpoint=door)], lifespan=lambda _: door.run())
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self._pieces: list[bytes] = []
+        self._refused = False
+
+    async def receive(self) -> Message:
+        """The next piece of the body."""
+        found = await self._receive()
+        self._pieces.append(found.get("body", b""))
+        return found
+
+    async def send(self, message: Message) -> None:
+        """The next piece of the answer; that a notification was accepted is not said of a request, which has an id."""
+        if message["type"] == "http.response.start" and message["status"] == HTTPStatus.ACCEPTED:
+            self._refused = {"id", "method"} <= from_json(b"".join(self._pieces)).keys()
+        if not self._refused:
+            await self._send(message)
+        elif message["type"] == "http.response.start":
+            answer = _refusal(Problem(code=Code.INVALID, message=ODD_ID))
+            await self._send({"type": message["type"], "status": answer.status_code, "headers": answer.raw_headers})
+            await self._send({"type": "http.response.body", "body": answer.body})
 
 
 def _caller(context: Context) -> Caller:
     if context.request is None or not isinstance(found := context.request.scope.get(CALLER), Caller):
         raise Unauthenticated("nobody is known to ask")  # no request comes this far without
     return found
+
+
+def _with_key(context: Context, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is given, with the key of the header that makes a retry harmless, as over HTTP without the protocol."""
+    key = None if context.request is None else context.request.headers.get(RETRY_KEY)
+    return OPERATIONS[name].with_key(given, key, RETRY_KEY)
 
 
 def _refusal(problem: Problem) -> Response:

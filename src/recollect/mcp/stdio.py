@@ -26,10 +26,11 @@ from mcp_types import (
     JSONRPCResponse,
 )
 from mcp_types.jsonrpc import jsonrpc_message_adapter
+from pydantic_core import from_json
 
 from recollect.errors import RecollectError
 from recollect.mcp.catalogue import Toolsets
-from recollect.mcp.face import Face
+from recollect.mcp.face import ODD_ID, Face
 from recollect.mcp.opening import Make, Opening
 from recollect.service.access import Caller
 
@@ -153,6 +154,9 @@ class _Wire:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             self._refuse_line(line)
+            return
+        if isinstance(message, JSONRPCNotification) and "id" in from_json(line):
+            self._refuse(INVALID_REQUEST, ODD_ID)
             return
         match message:
             case JSONRPCRequest():

@@ -163,7 +163,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Observe,
         answer=Receipts,
         run=_observe,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
         unread=unread.receipts,
     ),
     Operation(
@@ -179,7 +179,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Extract,
         answer=shapes.Extracted,
         run=_extract,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
         unread=unread.extracts,
     ),
     Operation(

@@ -51,7 +51,10 @@ class Toolset(StrEnum):
     """Which models are offered an operation as a tool."""
 
     CORE = "core"
-    """Every one."""
+    """Every one: few tools, since what is told of them is in its context all the while."""
+
+    EPISODES = "episodes"
+    """One that learns from how its tasks went."""
 
     OBSERVATIONS = "observations"
     """One that works with the eight methods of seed 003."""

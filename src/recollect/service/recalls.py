@@ -80,7 +80,7 @@ class Question(Asking):
 class Search(Question):
     """What to look for, and how many at most."""
 
-    limit: Limit = 10
+    limit: Limit = Field(10, description="How many at most.")
     exact: Annotated[str, one_of(Exact)] = "required"
 
 
@@ -102,7 +102,7 @@ class Brief(Asking):
 class Why(Question):
     """Which memory to explain, and for which recall."""
 
-    id: Id
+    id: Id = Field(description="The memory.")
     tokens: Tokens = 1200
     depth: Depth = DEPTH
 
@@ -112,8 +112,8 @@ class Feedback(Request):
 
     scope: ScopePath
     context_id: Id = Field(description="The id that recall or brief gave.")
-    helped: Ids = Field(default_factory=list[str])
-    misled: Ids = Field(default_factory=list[str])
+    helped: Ids = Field(default_factory=list[str], description="The ids of those that were of use.")
+    misled: Ids = Field(default_factory=list[str], description="The ids of those that were wrong or led astray.")
     by: Id | None = Field(None, description="Who says so, below the name of the key; needs the right admin.")
     answer: Text | None = Field(None, description="The answer that was given from the context; it is not kept.")
 
@@ -193,8 +193,8 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         name="search",
         title="Search",
         about=(
-            "The best matches for a question, each with its score and the parts that give it. Use it to look for one "
-            "particular memory and its id; to get ready for a task, use recall."
+            "The best matches for a question, each with its score. Use it to look for one particular memory and its "
+            "id; to get ready for a task, use recall."
         ),
         right=Right.READ,
         effect=Effect.NONE,
@@ -233,7 +233,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Noted,
         run=_feedback,
         toolset=Toolset.CORE,
-        unread=unread.own,
+        unread=unread.noted,
     ),
     Operation(
         name="replay",

@@ -217,6 +217,6 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Erase,
         answer=shapes.Erasure,
         run=_erase,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
     ),
 )

@@ -15,10 +15,12 @@ import httpx2
 import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 import recollect
 from recollect.mcp.catalogue import Toolsets, toolsets
-from recollect.mcp.server import http_app
+from recollect.mcp.server import Door
 from recollect.model.scope import Scope
 from recollect.service.access import WHOLE, Grant, Reach, Right
 from recollect.service.front import Asked, Front, Limits
@@ -27,7 +29,7 @@ from recollect.service.keys import Key, caller_of, issue
 from recollect.service.service import Service
 
 ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
-ALL = toolsets("core,observations,operator")
+ALL = toolsets("core,episodes,observations,operator")
 ERAS = {"2026-07-28": "auto", "2025-11-25": "legacy"}
 """The revisions, and how the client is told to speak each."""
 
@@ -77,7 +79,9 @@ def serving(
         listening.listen()  # whoever connects before the server is there waits for it
         port = listening.getsockname()[1]
         front = office.front(engine, port, limits)
-        server = uvicorn.Server(uvicorn.Config(http_app(front, wanted), log_level="error", lifespan="on"))
+        door = Door(front, wanted)
+        app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

@@ -125,6 +125,14 @@ def test_a_header_that_is_there_twice_is_refused_for_others_may_take_the_other(
     assert (answered, told["error"]["data"]["code"], office.asked[-1].outcome) == (status, code, code)
 
 
+def test_a_body_is_sent_as_it_is(office: Office, url: str) -> None:
+    sent = {**headers(office.key(), name="stats"), "Content-Encoding": "gzip"}
+    refused = httpx2.post(url, headers=sent, content=body("stats", {}))
+    assert (refused.status_code, office.asked[-1].outcome) == (400, "invalid")
+    assert "encoded as 'gzip'" in refused.json()["error"]["message"]
+    assert httpx2.post(url, headers={**sent, "Content-Encoding": "identity"}, content=body("stats", {})).is_success
+
+
 def test_only_posting_is_of_use(office: Office, url: str) -> None:
     key = office.key()
     for method in ("GET", "DELETE", "PUT"):
@@ -170,7 +178,7 @@ def test_a_resource_is_read_by_the_rights_of_the_operation_behind_it(era: str, o
             assert gone.value.data["code"] == "not_found"
         async with over_http(url, office.key(SCOPE, Right.WRITE), era) as writer:
             assert "remember" in (await writer.read_resource("recollect://guide")).contents[0].text  # type: ignore[union-attr]
-            with pytest.raises(MCPError, match="may not read"):
+            with pytest.raises(MCPError, match="lacks the right 'read'"):
                 await writer.read_resource("recollect://stats")
             tools = [one.name for one in (await writer.list_tools()).tools]
             assert "remember" in tools
@@ -189,6 +197,27 @@ def test_the_same_said_three_times_is_one_memory_with_a_key_and_without(office: 
             assert (await call(client, "stats"))["memories"] == 2
 
     asyncio.run(say())
+
+
+def test_a_key_in_a_header_makes_a_retry_harmless_as_one_among_the_arguments_does(office: Office, url: str) -> None:
+    key, begin = office.key(SCOPE), body("start_episode", {"task": "Book a seat"})
+    sent = headers(key, name="start_episode") | {"Idempotency-Key": "task-7"}
+
+    def told(name: str, **headers: str) -> Any:
+        answer = httpx2.post(url, headers={**sent, "Mcp-Name": name, **headers}, content=calls[name], timeout=60)
+        return answer.json()["result"]["structuredContent"]
+
+    calls = {
+        "start_episode": begin,
+        "remember": body("remember", {"text": "Ana runs at dawn", "key": "another"}),
+        "undo": body("undo", {"run": 1}),
+        "stats": body("stats", {}),
+    }
+    assert told("start_episode") == told("start_episode")
+    assert told("start_episode", **{"Idempotency-Key": "task-8"}) != told("start_episode")
+    assert told("remember")["code"] == "conflict"
+    assert told("undo")["message"].startswith("Idempotency-Key is not taken by undo")
+    assert told("stats")["memories"] == 2
 
 
 def test_connections_that_are_cut_and_requests_that_are_sent_again_leave_one_memory_each(
@@ -231,6 +260,36 @@ def test_what_is_no_request_is_an_error_of_the_protocol(content: bytes, version:
     assert office.asked == []
 
 
+@pytest.mark.parametrize("version", ["2026-07-28", "2025-11-25"])
+@pytest.mark.parametrize("id", ["null", "1.5", "true", "{}", "[1]"])
+def test_a_request_with_an_odd_id_is_refused_and_not_taken_for_a_notification(
+    id: str, version: str, office: Office, url: str
+) -> None:
+    said = body("remember", {"text": "Ana runs at dawn"}).replace(b'"id": 1,', f'"id": {id},'.encode())
+    answer = post(url, office.key(SCOPE), said, name="remember", **{"MCP-Protocol-Version": version})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600)
+    assert office.asked == []
+    begun = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    sent = {**headers(office.key(), "notifications/initialized"), "MCP-Protocol-Version": version}
+    assert httpx2.post(url, headers=sent, content=begun).status_code == 202
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b'{"jsonrpc": "2.0", "id": 7, "result": {}}', b'{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}'],
+)
+def test_an_answer_to_nothing_that_was_asked_is_taken_as_the_previous_revision_has_it(
+    answer: bytes, office: Office, url: str
+) -> None:
+    sent = {**headers(office.key()), "MCP-Protocol-Version": "2025-11-25"}
+    assert httpx2.post(url, headers=sent, content=answer).status_code == 202
+
+
+def test_a_call_that_is_refused_before_it_is_asked_is_heard_of_too(office: Office, url: str) -> None:
+    post(url, office.key(SCOPE), body("recall", {"query": "tea", "explain": "perhaps"}), name="recall")
+    assert [(one.operation, one.outcome) for one in office.asked] == [("recall", "invalid")]
+
+
 def test_a_body_that_is_too_large_is_refused_unread_and_so_is_one_that_does_not_say_its_size(
     office: Office, url: str
 ) -> None:
@@ -271,7 +330,7 @@ def test_json_in_a_text_and_null_are_taken_as_they_were_meant(office: Office, ur
             kept = await call(
                 client, "remember", text="[1, 2]", tags='["a", "b"]', importance="0.5", pinned="false", kind=None
             )
-            memory = kept["memory"]
+            memory = await call(client, "get_memory", id=kept["id"])
             assert (memory["text"], memory["tags"], memory["importance"]) == ("[1, 2]", ["a", "b"], 0.5)
             wrong = await problem(client, "remember", text="x", tags="not JSON")
             assert (wrong["code"], wrong["field"]) == ("invalid", "tags")
@@ -354,7 +413,9 @@ def test_a_body_that_does_not_come_is_not_waited_for(office: Office) -> None:
                 connection.putheader(name, value)
             connection.endheaders(b"{")  # and then nothing
             with connection.getresponse() as refused:
-                assert refused.status == 408
+                told = json.loads(refused.read())["error"]["data"]
+                assert (refused.status, told["code"], told["retryable"]) == (408, "overdue", True)
+                assert told["message"] == "the body did not come within 0.05 seconds; send it without waiting"
         assert [one.outcome for one in office.asked] == ["overdue"]
 
 

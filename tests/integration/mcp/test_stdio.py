@@ -73,6 +73,18 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Pa
     assert [one["id"] for one in answers if "result" in one] == [7]
 
 
+def test_a_request_with_an_odd_id_is_refused_and_not_taken_for_a_notification(tmp_path: Path) -> None:
+    begun = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    odd = [
+        tool(1, "remember", text="tea").replace(b'"id": 1', b'"id": ' + id) for id in (b"null", b"1.5", b"true", b"{}")
+    ]
+    answers, _ = piped(tmp_path / "agent.db", begun, *odd, tool(7, "stats"))
+    errors = [(one["error"]["code"], one["id"]) for one in answers if "error" in one]
+    assert errors == [(-32600, None)] * len(odd)
+    assert [one["id"] for one in answers if "result" in one] == [7]
+    assert remembered(tmp_path / "agent.db") == []
+
+
 def test_half_a_character_in_a_message_is_answered_by_its_id_wherever_it_is(tmp_path: Path) -> None:
     half = [tool(5, "remember", text="tea\ud800"), request(6, "tools/\udfff"), tool(7, "stats", scope="\ud800")]
     other = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'

@@ -13,10 +13,11 @@ from mcp import Client
 import recollect
 from recollect.mcp.catalogue import CORE, in_toolsets, toolsets
 
-from .rig import ERAS, Office, call, over_http, over_stdio, serving
+from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 
 SCOPE = "acme/ana"
-TOOLS = in_toolsets(toolsets("core,operator"))
+WANTED = "core,episodes,operator"
+TOOLS = in_toolsets(toolsets(WANTED))
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ async def story(connecting: AbstractAsyncContextManager[Client]) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) -> None:
     office = Office()
-    with serving(store, office, wanted=toolsets("core,operator")) as url:
+    with serving(store, office, wanted=toolsets(WANTED)) as url:
         asyncio.run(story(over_http(url, office.key(), era)))
     assert {one.face for one in office.asked} == {"mcp"}
     assert {one.outcome for one in office.asked} == {"ok"}
@@ -121,7 +122,7 @@ def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_answers_over_stdio_as_its_schema_says(era: str, store: Path) -> None:
-    asyncio.run(story(over_stdio(store, "--tools", "core,operator", era=era)))
+    asyncio.run(story(over_stdio(store, "--tools", WANTED, era=era)))
 
 
 def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(store: Path) -> None:
@@ -135,8 +136,20 @@ def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(sto
             text, after = (one.text for one in recalled.content)  # type: ignore[union-attr]
             assert text == recalled.structured_content["text"]
             assert recalled.structured_content["id"] in after
+            assert "omitted" not in recalled.structured_content
+            packed = recalled.structured_content["packed"]
+            assert set(packed[0]) == {"id", "scope", "kind", "score"}
+            explained = await call(client, "recall", query="which seat did Ana book?", explain=True)
+            assert [one["id"] for one in explained["packed"]] == [one["id"] for one in packed]
+            assert explained["omitted"] == []
+            assert explained["packed"][0]["parts"]
+            wrong = await problem(client, "recall", query="which seat did Ana book?", explain="perhaps")
+            assert (wrong["code"], wrong["field"]) == ("invalid", "explain")
             empty = await client.call_tool("recall", {"query": "anything", "kinds": ["decision"]})
             assert [one.text for one in empty.content] == ["Nothing is remembered that would help here."]  # type: ignore[union-attr]
+            narrow = await client.call_tool("recall", {"query": "which seat did Ana book?", "tokens": 9})
+            (said,) = [one.text for one in narrow.content]  # type: ignore[union-attr]
+            assert said.endswith("would help here, and none fits into 9 tokens; ask again with more.")
 
     with serving(store, office) as url:
         asyncio.run(look(url))

@@ -55,6 +55,10 @@ def references(schema: object) -> list[str]:
             return []
 
 
+def test_no_argument_comes_in_a_header_as_well_which_the_face_says_of_them_all() -> None:
+    assert "x-mcp-header" not in FILE.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("entry", [e for e in entries().values() if e.destructive], ids=lambda entry: entry.name)
 def test_a_tool_that_removes_for_good_only_tells_unless_it_is_told_otherwise(entry: Entry) -> None:
     assert entry.input["properties"]["dry_run"]["default"] is True
@@ -68,6 +72,42 @@ def test_toolsets_are_named_between_commas() -> None:
     for wrong in ("", "cor", "core,,operator"):
         with pytest.raises(FieldError, match="is no toolset"):
             toolsets(wrong)
+
+
+EVERYDAY = [one for one in entries().values() if one.toolset in described.EVERYDAY]
+
+
+@pytest.mark.parametrize("entry", EVERYDAY, ids=lambda entry: entry.name)
+def test_whatever_a_model_can_say_every_day_is_described(entry: Entry) -> None:
+    assert [name for name, one in entry.input["properties"].items() if not one.get("description")] == []
+
+
+def test_what_is_told_of_the_tools_that_every_model_has_is_short() -> None:
+    core = in_toolsets(frozenset({CORE})).values()
+    assert len(core) <= 10
+    assert sum(len(one.name) + len(one.about) + len(json.dumps(one.input)) for one in core) < 15_000
+
+
+def test_what_a_model_seldom_says_is_not_told_of_tools_for_every_day_and_programs_alone_give_vectors() -> None:
+    for entry in entries().values():
+        assert not named(entry.input) & (described.SELDOM if entry in EVERYDAY else described.FOR_PROGRAMS)
+    assert named([one.request.model_json_schema() for one in OPERATIONS.values()]) >= described.SELDOM
+
+
+def named(schema: object) -> set[str]:
+    """Every name of a property in a schema."""
+    match schema:
+        case dict():
+            return set(schema.get("properties", ())) | {one for value in schema.values() for one in named(value)}
+        case list():
+            return {one for value in schema for one in named(value)}
+        case _:
+            return set()
+
+
+def test_what_is_asked_is_asked_in_one_way_where_the_other_is_not_told() -> None:
+    for name in ("recall", "search", "why"):
+        assert "query" in entries()[name].input["required"]
 
 
 def test_a_caller_is_offered_the_tools_of_its_rights_in_the_one_order() -> None:

@@ -29,7 +29,8 @@ def refused_by(name: str) -> Asking:
     async def ask(asked: str, _: Mapping[str, Any], __: Caller) -> Mapping[str, Any]:
         if asked == name:
             raise Refused(asked)
-        return {"text": "", "packed": [], "id": None, "marker": "0123456789abcdef", "failure_modes": []}
+        context = {"text": "", "packed": [], "omitted": [], "budget": 1200, "id": None, "marker": "0123456789abcdef"}
+        return {**context, "failure_modes": []}
 
     return Asking(ask, owner())
 

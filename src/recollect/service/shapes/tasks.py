@@ -92,7 +92,7 @@ class FailureMode(Shape):
 
 
 class FailureModes(Shape):
-    """What went wrong with similar tasks, that of the most similar first."""
+    """What went wrong with similar tasks, the most similar task first."""
 
     scope: str
     failure_modes: list[FailureMode]
