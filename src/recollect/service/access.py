@@ -71,11 +71,14 @@ class Caller:
             return
         if reach == WHOLE:
             raise AccessDenied(
-                f"{show(self.name)} may not {right.value} the whole store; a key for that is made with --whole-store"
+                f"{show(self.name)} lacks the right {show(right.value)} over the whole store; "
+                "a key for that is made with --whole-store"
             )
         if not covering:
             raise NotFound(f"there is no scope {show(str(reach))}, or it is not for {show(self.name)}")
-        raise AccessDenied(f"{show(self.name)} may not {right.value} in {show(str(reach))}; its key lacks that right")
+        raise AccessDenied(
+            f"{show(self.name)} lacks the right {show(right.value)} in {show(str(reach))}; it takes a key that has it"
+        )
 
     def has(self, right: Right) -> bool:
         """Whether the caller has the right anywhere."""
@@ -84,7 +87,7 @@ class Caller:
     def refuse_without(self, right: Right) -> None:
         """Refuse who has the right nowhere, for what is of no scope."""
         if not self.has(right):
-            raise AccessDenied(f"{show(self.name)} may not {right.value} anywhere; its key lacks that right")
+            raise AccessDenied(f"{show(self.name)} lacks the right {show(right.value)}; it takes a key that has it")
 
     def believed(self, provenance: Provenance) -> Provenance:
         """The provenance that is said, or the most that this caller is believed."""

@@ -45,15 +45,17 @@ class Said(Request):
 
     text: Text = Field(description="One thing worth knowing later, in a sentence that stands on its own.")
     kind: KindName | None = Field(None, description="What sort of memory it is; an observation if not said.")
-    title: Line | None = None
+    title: Line | None = Field(None, description="What it is called, in a few words.")
     topic_key: Id | None = Field(
-        None, description="Names a text that is kept up to date, such as team-roster: the next one under it revises it."
+        None,
+        description="A name for a text that is kept up to date, such as team-roster; the next under it revises it.",
     )
     subject: Id | None = Field(
         None,
-        description="What one truth is about, such as ana: lives in: a later one replaces it. Mostly found by itself.",
+        description="What it is about where one thing holds at a time, such as 'ana: lives in'; the next of that "
+        "subject ends it. Found from plain sentences by itself.",
     )
-    tags: Names = Field(default_factory=list[str])
+    tags: Names = Field(default_factory=list[str], description="Words to find it by.")
     importance: Share | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")
     confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
     pinned: bool = Field(default=False, description="Keep room for it in every context.")
@@ -61,8 +63,8 @@ class Said(Request):
     session: Id | None = None
     speaker: Id | None = Field(None, description="Who said it.")
     at: Moment | None = Field(None, description="When it was observed, if not now.")
-    valid_from: Moment | None = None
-    valid_until: Moment | None = None
+    valid_from: Moment | None = Field(None, description="Since when it holds, if not since it was observed.")
+    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
     provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
     source: Id | None = Field(None, description="The document, tool or import it came from.")
     derived_from: Names = Field(default_factory=list[str], description="Ids of memories it was concluded from.")
@@ -89,23 +91,23 @@ class Named(Request):
     """A memory, by its id."""
 
     scope: ScopePath
-    id: Id
+    id: Id = Field(description="The memory.")
 
 
 class Revise(Named):
     """What a memory is to say from now on; what is not given stays as it was."""
 
-    text: Text
-    title: Line | None = None
-    kind: KindName | None = None
-    tags: Names | None = None
-    importance: Share | None = None
-    confidence: Share | None = None
-    at: Moment | None = None
-    valid_from: Moment | None = None
-    valid_until: Moment | None = None
+    text: Text = Field(description="What it says from now on, whole.")
+    title: Line | None = Field(None, description="What it is called, in a few words.")
+    kind: KindName | None = Field(None, description="What sort of memory it is.")
+    tags: Names | None = Field(None, description="Words to find it by, in place of those it has.")
+    importance: Share | None = Field(None, description="How much it matters, 0 to 1.")
+    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
+    at: Moment | None = Field(None, description="When that was observed, if not now.")
+    valid_from: Moment | None = Field(None, description="Since when it holds.")
+    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
     metadata: Object | None = None
-    provenance: ProvenanceName | None = None
+    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
     vector: Vector | None = None
 
 
@@ -141,20 +143,27 @@ def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answe
 
 
 def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
+    _readable(engine.get(request.id, scope=request.scope), request.scope, caller)
     changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
     return wire.receipt(engine.revise(request.id, request.text, **changes))
 
 
-def refuse_less_trusted(engine: Engine, id: str, scope: str, caller: Caller) -> None:
+def refuse_less_trusted(memory: Memory, caller: Caller) -> None:
     """Whoever is trusted less changes nothing of what is trusted more."""
-    memory = engine.get(id, scope=scope)
     if TRUST[caller.provenance].less_than(memory.trust):
         more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
         raise AccessDenied(f"{more}; have somebody change it who is believed as much")
 
 
+def _refuse_change(engine: Engine, request: Named, caller: Caller) -> None:
+    """Nobody changes what is quarantined who may not read it, for they are told what they changed; nor what is trusted
+    more.
+    """
+    refuse_less_trusted(_readable(engine.get(request.id, scope=request.scope), request.scope, caller), caller)
+
+
 def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
-    refuse_less_trusted(engine, request.id, request.scope, caller)
+    _refuse_change(engine, request, caller)
     return wire.receipt(engine.forget(request.id, scope=request.scope))
 
 
@@ -163,12 +172,12 @@ def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
 
 
 def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    refuse_less_trusted(engine, request.id, request.scope, caller)
+    _refuse_change(engine, request, caller)
     return wire.receipt(engine.pin(request.id, scope=request.scope))
 
 
 def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    refuse_less_trusted(engine, request.id, request.scope, caller)
+    _refuse_change(engine, request, caller)
     return wire.receipt(engine.unpin(request.id, scope=request.scope))
 
 
@@ -273,7 +282,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Named,
         answer=shapes.Receipt,
         run=_restore,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
         unread=unread.receipt,
     ),
     Operation(
@@ -286,7 +295,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Named,
         answer=shapes.Receipt,
         run=_pin,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
         unread=unread.receipt,
     ),
     Operation(
@@ -299,7 +308,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Named,
         answer=shapes.Receipt,
         run=_unpin,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
         unread=unread.receipt,
     ),
     Operation(
@@ -330,7 +339,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=Named,
         answer=shapes.Versions,
         run=_history,
-        toolset=Toolset.CORE,
+        toolset=Toolset.OPERATOR,
     ),
     Operation(
         name="list_memories",

@@ -15,6 +15,7 @@ from recollect.model.trust import Provenance
 from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import Id, KindName, Line, ScopePath, Text
+from recollect.service.memories import refuse_less_trusted
 from recollect.service.operation import Answer, Effect, Operation, Request, Shape, Toolset
 
 Types = Annotated[list[KindName], Field(min_length=1, max_length=len(Kind))]
@@ -81,6 +82,18 @@ def _asked(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller
     return run
 
 
+def _summed_up(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+    """The same, for a method that puts a summary in place of the one that a session has."""
+
+    def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+        session = engine.sessions.current(scope=request.user_id)
+        if session is not None and session.summarised:
+            refuse_less_trusted(engine.get(session.id, scope=request.user_id), caller)
+        return _asked(method)(engine, request, caller)
+
+    return run
+
+
 def _start(engine: Engine, request: OfUser, caller: Caller) -> Answer:
     caller.refuse_unless(Right.READ, a_scope(request.user_id))  # it tells what is known
     return _asked(ObservationMemory.mem_session_start)(engine, request, caller)
@@ -120,7 +133,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Summary,
         answer=dialect.SessionRecord,
-        run=_asked(ObservationMemory.mem_session_end),
+        run=_summed_up(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
         unread=unread.own,
     ),
@@ -133,7 +146,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Summary,
         answer=dialect.SessionRecord,
-        run=_asked(ObservationMemory.mem_session_summary),
+        run=_summed_up(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
         unread=unread.own,
     ),

@@ -7,9 +7,10 @@ from pydantic import BeforeValidator, Field
 
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
-from recollect.errors import NotFound
+from recollect.errors import Conflict, NotFound, show
 from recollect.model.episode import Result
 from recollect.model.limits import an_outcome
+from recollect.model.scope import a_scope
 from recollect.render import episodes as rendered
 from recollect.service import unread
 from recollect.service.access import Caller, Right
@@ -43,10 +44,10 @@ class StartEpisode(Request):
     task: Text = Field(description="What is to be done, in a sentence.")
     plan: Texts = Field(default_factory=list[str], description="The steps, if they are known.")
     session: Id | None = None
-    at: Moment | None = None
-    pinned: bool = False
-    shared: bool = False
-    provenance: ProvenanceName | None = None
+    at: Moment | None = Field(None, description="When it began, if not now.")
+    pinned: bool = Field(default=False, description="Keep it when old ones are let go.")
+    shared: bool = Field(default=False, description="Let the scopes below learn from it too.")
+    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
     source: Id | None = None
     key: Key | None = None
 
@@ -57,12 +58,12 @@ class RecordAction(Request):
     scope: ScopePath
     id: Id = Field(description="The episode.")
     type: Line = Field(description="In a word, what was done.")
-    input: str | Object = ""
-    output: str | Object = ""
-    result: Annotated[str, one_of(Result)] = Result.SUCCEEDED.value
-    at: Moment | None = None
+    input: str | Object = Field("", description="With what it was done.")
+    output: str | Object = Field("", description="What it gave.")
+    result: Annotated[str, one_of(Result)] = Field(Result.SUCCEEDED.value, description="Whether it succeeded.")
+    at: Moment | None = Field(None, description="When it was done, if not now.")
     context: Id | None = Field(None, description="The context it was decided by.")
-    provenance: ProvenanceName | None = None
+    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
     key: Key | None = None
 
 
@@ -75,23 +76,23 @@ class CompleteEpisode(Request):
     lessons: Texts = Field(default_factory=list[str], description="What to do the next time, a sentence each.")
     failure_modes: Texts = Field(default_factory=list[str], description="What went wrong, a sentence each.")
     contexts: Names = Field(default_factory=list[str], description="The contexts that it was done by.")
-    at: Moment | None = None
-    provenance: ProvenanceName | None = None
+    at: Moment | None = Field(None, description="When it ended, if not now.")
+    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
 
 
 class SimilarTo(Request):
     """A task that is about to be done."""
 
     scope: ScopePath
-    task: Text
-    limit: Limit = SIMILAR
+    task: Text = Field(description="What is to be done, in a sentence.")
+    limit: Limit = Field(SIMILAR, description="How many at most.")
     min_score: Share = 0.0
 
 
 class FailureModes(SimilarTo):
     """The same, to be warned."""
 
-    limit: Limit = FAILURES
+    limit: Limit = Field(FAILURES, description="How many at most.")
 
 
 class ListEpisodes(Request):
@@ -99,14 +100,14 @@ class ListEpisodes(Request):
 
     scope: ScopePath
     finished: bool | None = Field(None, description="Only those that are finished, or only those under way.")
-    limit: Limit = LISTED
+    limit: Limit = Field(LISTED, description="How many at most.")
 
 
 class ShowEpisode(Request):
     """An episode, by its id."""
 
     scope: ScopePath
-    id: Id
+    id: Id = Field(description="The episode.")
 
 
 def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
@@ -121,9 +122,14 @@ def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
     with suppress(NotFound):  # which is told below, as of an episode
-        refuse_less_trusted(engine, request.id, request.scope, caller)
+        refuse_less_trusted(engine.get(request.id, scope=request.scope), caller)
     given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
-    return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
+    try:
+        return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
+    except Conflict as error:
+        if caller.may(Right.READ, a_scope(request.scope)):
+            raise
+        raise Conflict(f"the episode {show(request.id)} ended otherwise before, or cannot be ended") from error
 
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
@@ -158,8 +164,8 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=StartEpisode,
         answer=shapes.WholeEpisode,
         run=_start,
-        toolset=Toolset.CORE,
-        unread=unread.own,
+        toolset=Toolset.EPISODES,
+        unread=unread.begun,
     ),
     Operation(
         name="record_action",
@@ -171,7 +177,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=RecordAction,
         answer=shapes.WholeEpisode,
         run=_record,
-        toolset=Toolset.CORE,
+        toolset=Toolset.EPISODES,
         unread=unread.recorded,
     ),
     Operation(
@@ -184,7 +190,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=CompleteEpisode,
         answer=shapes.CompletedEpisode,
         run=_complete,
-        toolset=Toolset.CORE,
+        toolset=Toolset.EPISODES,
         unread=unread.completed,
     ),
     Operation(
@@ -197,19 +203,19 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=SimilarTo,
         answer=shapes.SimilarEpisodes,
         run=_similar,
-        toolset=Toolset.CORE,
+        toolset=Toolset.EPISODES,
     ),
     Operation(
         name="get_failure_modes",
         title="Ask what went wrong before",
-        about="What went wrong when similar tasks were tried, that of the most similar first. Ask before risky steps.",
+        about="What went wrong when similar tasks were tried, the most similar task first. Ask before risky steps.",
         right=Right.READ,
         effect=Effect.NONE,
         repeatable=True,
         request=FailureModes,
         answer=shapes.FailureModes,
         run=_failures,
-        toolset=Toolset.CORE,
+        toolset=Toolset.EPISODES,
     ),
     Operation(
         name="list_episodes",
@@ -221,7 +227,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=ListEpisodes,
         answer=shapes.Episodes,
         run=_list,
-        toolset=Toolset.OPERATOR,
+        toolset=Toolset.EPISODES,
     ),
     Operation(
         name="get_episode",
@@ -233,6 +239,6 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         request=ShowEpisode,
         answer=shapes.WholeEpisode,
         run=_show,
-        toolset=Toolset.OPERATOR,
+        toolset=Toolset.EPISODES,
     ),
 )

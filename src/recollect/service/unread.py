@@ -32,6 +32,16 @@ def saved(answer: Answer) -> Answer:
     return answer if answer["outcome"] == OWN_WORDS else {**answer, "reason": None}
 
 
+def noted(answer: Answer) -> Answer:
+    """What the caller said of a context, and not which memories the answer quotes: that would confirm a guess."""
+    return {**answer, "quoted": []}
+
+
+def begun(answer: Answer) -> Answer:
+    """The task, which is the caller's own word, and nothing of what others did for it until it was sent again."""
+    return {**answer, "outcome": None, "value": None, "contexts": [], "actions": []}
+
+
 def recorded(answer: Answer) -> Answer:
     """Whether a task is under way, and nothing of what others said or did for it."""
     return {**answer, **_NOTHING, "outcome": None, "value": None}

@@ -53,7 +53,7 @@ def test_rights_of_one_scope_are_not_those_of_another() -> None:
 
 def test_what_is_of_no_scope_needs_the_right_somewhere() -> None:
     a_caller(Right.READ).refuse_without(Right.READ)
-    with pytest.raises(AccessDenied, match="may not admin anywhere"):
+    with pytest.raises(AccessDenied, match="lacks the right 'admin'; "):
         a_caller(Right.READ).refuse_without(Right.ADMIN)
 
 
