@@ -1,6 +1,6 @@
 """The app: every operation as a route, and what watches over a server beside them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from http import HTTPStatus
@@ -26,8 +26,14 @@ from recollect.service.keys import bearer
 from recollect.service.operation import Operation
 from recollect.service.operations import OPERATIONS
 
-PUBLIC = ("/health/live", "/health/ready", "/openapi.json")
-"""What needs no key, and tells nothing of memories."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+PUBLIC: Mapping[str, Callable[[LookAfter], Endpoint]] = {
+    "/health/live": lambda _: _live,
+    "/health/ready": lambda health: partial(_ready, health),
+    "/openapi.json": lambda _: partial(_described, problems.as_json(openapi.document(OPERATIONS.values()))),
+}
+"""What needs no key, and tells nothing of memories: what answers at each path, for a server that is so looked after."""
 
 METRICS = "/metrics"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -44,13 +50,10 @@ def app(
     lifespan: Lifespan | None = None,
 ) -> Starlette:
     """The HTTP face of a front; `mounts` are other faces that speak HTTP, each at its path."""
-    described = problems.as_json(openapi.document(OPERATIONS.values()))
     routes = [
         *(Route(path, endpoint=one) for path, one in (mounts or {}).items()),
         *(_route(front, one) for one in OPERATIONS.values()),
-        Route("/health/live", _live),
-        Route("/health/ready", partial(_ready, health)),
-        Route("/openapi.json", partial(_described, described)),
+        *(Route(path, made(health)) for path, made in PUBLIC.items()),
         Route(METRICS, partial(_metrics, front, metrics)),
     ]
     made = Starlette(

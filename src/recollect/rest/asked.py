@@ -9,24 +9,22 @@ from starlette.requests import Request
 
 from recollect.rest.problems import HttpProblem
 from recollect.service.front import Limits
-from recollect.service.headers import refuse_too_large, single, too_large
+from recollect.service.headers import RETRY_KEY, body_overdue, refuse_encoded, refuse_too_large, single, too_large
 from recollect.service.operation import Operation
 from recollect.service.reading import read_json
 
 JSON = "application/json"
-RETRY_KEY = "Idempotency-Key"
-"""The header that may say the key which makes a retry harmless."""
 
 
 async def read_asked(request: Request, operation: Operation[Any], limits: Limits) -> Mapping[str, Any]:
     """What is given to the operation; refused as soon as it is too large, or takes too long to come."""
     _refuse_other_types(request)
+    refuse_encoded(request.headers.getlist)
     try:
         async with asyncio.timeout(limits.seconds):
             body = await _body(request, limits.body_bytes)
     except TimeoutError as error:
-        told = f"the body did not come within {limits.seconds:g} seconds; send it without waiting"
-        raise HttpProblem(HTTPStatus.REQUEST_TIMEOUT, told) from error
+        raise body_overdue(limits.seconds) from error
     return operation.with_key(read_json(body), single(request.headers.getlist, RETRY_KEY), RETRY_KEY)
 
 

@@ -5,7 +5,8 @@ from http import HTTPStatus
 from typing import Any
 
 from recollect.rest import problems
-from recollect.rest.asked import JSON, RETRY_KEY
+from recollect.rest.asked import JSON
+from recollect.service.headers import RETRY_KEY
 from recollect.service.operation import Effect, Operation
 from recollect.version import __version__
 

@@ -9,6 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, RecollectError
+from recollect.service.headers import BodyOverdue
 from recollect.service.problems import Code, Problem, problem_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -88,7 +89,7 @@ def of_error(error: RecollectError) -> Response:
     """What an error is over HTTP."""
     if isinstance(error, HttpProblem):
         return response(Problem(code=Code.INVALID, message=str(error)), error.status, error.headers)
-    return response(problem_of(error))
+    return response(problem_of(error), HTTPStatus.REQUEST_TIMEOUT if isinstance(error, BodyOverdue) else None)
 
 
 def response(problem: Problem, status: HTTPStatus | None = None, headers: Mapping[str, str] | None = None) -> Response:

@@ -1,5 +1,6 @@
 """Connection: what is taken over HTTP before anybody has said who they are, and how long that is waited for."""
 
+import re
 from asyncio import TimerHandle, Transport
 from http import HTTPStatus
 from typing import Any, Final
@@ -22,6 +23,13 @@ TOO_LARGE: Final = f"the head of a request has at most {HEAD_BYTES} bytes and {H
 ENDING: Final = "the server ends before the whole request has come; nothing of it was done, so send it again"
 
 
+NO_UPGRADE: Final = "no other protocol is spoken here; send no Upgrade"
+
+UPGRADE: Final = re.compile(rb"(?<=\r\n)upgrade(?=[ \t]*:)", re.IGNORECASE)
+END_OF_LINE: Final = b"\r\n"
+END_OF_HEAD: Final = END_OF_LINE * 2
+
+
 class TooLarge(ValueError):
     """A head is larger than it may be."""
 
@@ -37,6 +45,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self._counted = self._headers = self._unheard_of = 0
         self._heard = self._in_body = self._is_too_large = False
+        self._line_ended = self._ends = False
         self._timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -52,7 +61,8 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what came, unless a head is too large with it."""
         self._heard = False
-        super().data_received(data)
+        super().data_received(data if self._in_body else _staying(data, begins=self._line_ended))
+        self._line_ended = data.endswith(END_OF_LINE)
         self._unheard_of = 0 if self._heard else self._unheard_of + len(data)
         if self.transport.is_closing():
             return
@@ -101,6 +111,24 @@ class Connection(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """End a connection whose body the parser takes for another protocol, and so for the next request.
+
+        What was sent before it is answered first.
+        """
+        if self.pipeline:
+            self.pipeline.popleft()
+            self._ends = True
+        else:
+            self._end(HTTPStatus.BAD_REQUEST, NO_UPGRADE)
+
+    def on_response_complete(self) -> None:
+        """Go on with what was sent next, or end if that could not be read."""
+        is_last = not self.pipeline
+        super().on_response_complete()
+        if self._ends and is_last and not self.transport.is_closing():
+            self._end(HTTPStatus.BAD_REQUEST, NO_UPGRADE)
+
     def shutdown(self) -> None:
         """Finish what was asked; what is still being sent was not, and is waited for shortly."""
         super().shutdown()
@@ -146,3 +174,14 @@ class Connection(HttpToolsProtocol):
         head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(told)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + f"{head}{told}".encode("ascii"))
         self.transport.close()
+
+
+def _staying(data: bytes, *, begins: bool) -> bytes:
+    """What came of a head without the wish for another protocol, which a server may ignore; `begins` with a line?
+
+    With it the parser would take the body for that protocol. Java's client wishes for h2c by itself. Where the word is
+    cut in two, or a request comes in one piece with the end of another's body, it stays, and ends the connection.
+    """
+    head, end, rest = data.partition(END_OF_HEAD)
+    before = END_OF_LINE if begins else b""
+    return UPGRADE.sub(b"Ignored", before + head).removeprefix(before) + end + rest

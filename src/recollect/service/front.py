@@ -90,15 +90,11 @@ class Front:
         """What the operation gives; given up on after a while."""
         with self.telling(face, name, caller.name):
             work = self.submit(name, given, caller)
-            done = asyncio.wrap_future(work)
-            done.add_done_callback(_heard_of)
             try:
-                return await asyncio.wait_for(asyncio.shield(done), self.limits.seconds)
+                async with asyncio.timeout(self.limits.seconds):
+                    return await asyncio.wrap_future(work)  # to cancel it keeps only what has not begun from doing so
             except TimeoutError as error:
                 raise overdue(work, self.limits.seconds) from error
-            except asyncio.CancelledError:
-                work.cancel()  # which keeps only what has not begun from doing so
-                raise
 
     @contextmanager
     def telling(self, face: str, name: str, caller: str) -> Iterator[None]:
@@ -132,9 +128,3 @@ def overdue(work: "Future[Answer]", seconds: float) -> Overdue:
     """What is said of work that takes too long; it is not begun any more, if it has not been."""
     rest = "it was not begun" if work.cancel() else "what it writes may still come"
     return Overdue(f"it takes longer than {seconds:g} seconds, or than was allowed it; {rest}")
-
-
-def _heard_of(done: "asyncio.Future[Answer]") -> None:
-    """Whoever waited was told of what went wrong, if anybody still waits."""
-    if not done.cancelled():
-        done.exception()

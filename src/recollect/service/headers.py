@@ -2,15 +2,21 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from recollect.errors import InvalidInput, TooLarge
+from recollect.errors import InvalidInput, Overdue, TooLarge, show
 from recollect.service.gate import Gate
 
 Said = Callable[[str], Sequence[str]]
 """Every value that a header of that name has."""
 
+RETRY_KEY = "Idempotency-Key"
+"""The header that may say the key which makes a retry harmless."""
 
 LONGEST_LENGTH = 20
 """How many digits a length has at most; whatever has more is no length."""
+
+
+class BodyOverdue(Overdue):
+    """The body of a request did not come in time; nothing was asked yet."""
 
 
 def single(said: Said, name: str) -> str | None:
@@ -33,6 +39,13 @@ def refuse_strangers(gate: Gate, said: Said) -> None:
     gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
 
 
+def refuse_encoded(said: Said) -> None:
+    """Refuse a body that is said to be compressed: a small one could turn out to be of any size."""
+    encoding = single(said, "content-encoding")
+    if encoding is not None and encoding.strip().lower() not in ("", "identity"):
+        raise InvalidInput(f"the body is said to be encoded as {show(encoding)}; send it as it is")
+
+
 def refuse_too_large(said: Said, most: int) -> None:
     """Refuse a body that is said to be larger than it may be, before any of it is read."""
     length = single(said, "content-length") or ""
@@ -43,3 +56,8 @@ def refuse_too_large(said: Said, most: int) -> None:
 def too_large(most: int) -> TooLarge:
     """What is said of a body that has more bytes than it may."""
     return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")
+
+
+def body_overdue(seconds: float) -> BodyOverdue:
+    """What is said of a body that nobody waits for any longer."""
+    return BodyOverdue(f"the body did not come within {seconds:g} seconds; send it without waiting")

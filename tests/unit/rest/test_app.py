@@ -47,6 +47,10 @@ def routes(scene: Scene) -> list[Route]:
     return found
 
 
+def test_what_is_public_is_how_the_server_is_and_what_can_be_asked() -> None:
+    assert set(PUBLIC) == {"/health/live", "/health/ready", "/openapi.json"}
+
+
 def test_every_route_is_an_operation_with_its_right_or_is_known_to_be_public(standing: Scene) -> None:
     paths = {one.path for one in routes(standing)}
     assert paths == {f"/v1/{name}" for name in OPERATIONS} | set(PUBLIC) | {METRICS}
@@ -189,6 +193,16 @@ def test_a_body_of_json_is_taken_however_that_is_said(kind: str, standing: Scene
     assert standing.send("POST", "/v1/stats", content=b"{}", headers={**JSON, "Content-Type": kind}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("encoding", "status"), [("gzip", 400), ("br, gzip", 400), ("identity", 200), ("Identity ", 200)]
+)
+def test_a_body_is_sent_as_it_is(encoding: str, status: int, standing: Scene) -> None:
+    answer = standing.send("POST", "/v1/stats", content=b"{}", headers={**JSON, "Content-Encoding": encoding})
+    assert answer.status_code == status
+    if status == 400:
+        assert answer.json()["detail"] == f"the body is said to be encoded as {encoding!r}; send it as it is"
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"nul", b'{"scope": NaN}', b"[" * 5_000, b'{"a":"\xff"}'])
 def test_a_body_that_is_no_object_is_refused(body: bytes, standing: Scene) -> None:
     answer = standing.send("POST", "/v1/stats", content=body, headers=JSON)
@@ -219,7 +233,10 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         await asyncio.Event().wait()
 
     with a_scene(Limits(seconds=0.05)) as scene:
-        assert scene.send("POST", "/v1/stats", content=never(), headers=JSON).status_code == 408
+        answer = scene.send("POST", "/v1/stats", content=never(), headers=JSON)
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["retryable"]) == (408, "overdue", True)
+    assert told["detail"] == "the body did not come within 0.05 seconds; send it without waiting"
 
 
 def test_a_busy_server_says_when_to_come_again() -> None:

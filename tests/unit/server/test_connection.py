@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from recollect.server.connection import ENDING, HEAD_BYTES, HEADERS, TOO_LARGE, Connection
+from recollect.server.connection import ENDING, HEAD_BYTES, HEADERS, NO_UPGRADE, TOO_LARGE, Connection
 
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
@@ -96,6 +96,74 @@ def of(answer: bytes) -> tuple[int, bytes]:
 
 def numbered(count: int) -> bytes:
     return b"".join(b"x-%d: y\r\n" % number for number in range(count))
+
+
+WISH = (
+    b"POST / HTTP/1.1\r\n"
+    + HOST
+    + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+)
+SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+LENGTH = b"Content-Length: %d\r\n\r\n" % len(SMUGGLED)
+
+
+def test_a_wish_for_another_protocol_is_ignored_and_the_body_stays_a_body() -> None:
+    length = b"Content-Length: %d\r\n" % len(SMUGGLED)
+    last = b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+    for head in (WISH, WISH.replace(b"Upgrade: h2c", b"uPGRADE: h2c")):
+        request = head + length + b"\r\n"
+        for pieces in (
+            [request + SMUGGLED, last],
+            [request, SMUGGLED, last],
+            [request[:30], request[30:], SMUGGLED, last],
+        ):
+            answers = told(*pieces)
+            assert answers.count(b"HTTP/1.1 200") == 2
+            assert b"1 5 %d" % len(SMUGGLED) in answers
+
+
+def test_what_was_sent_before_a_wish_that_cannot_be_ignored_is_answered_first() -> None:
+    first = b"POST /first HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\ntea"
+    answers = told(first + first + WISH + LENGTH + SMUGGLED)
+    assert answers.count(b"HTTP/1.1 200") == 2
+    assert answers.count(b"6 2 3") == 2
+    assert answers.endswith(NO_UPGRADE.encode())
+    assert answers.count(b"HTTP/1.1 ") == 3
+
+
+def told_in_pieces(first: bytes, *rest: bytes) -> bytes:
+    """What somebody is told whose first piece has come before the next is sent."""
+
+    async def asked() -> bytes:
+        async with a_place() as place:
+            reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+            writer.write(first)
+            while not any(one._counted for one in place.state.connections if isinstance(one, Connection)):
+                await asyncio.sleep(0)
+            with contextlib.suppress(ConnectionError):
+                for piece in rest:
+                    writer.write(piece)
+                    await writer.drain()
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    return asyncio.run(asked())
+
+
+def test_a_wish_is_ignored_also_where_a_piece_begins_with_it() -> None:
+    cut = WISH.index(b"Upgrade: h2c")
+    last = b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+    answers = told_in_pieces(WISH[:cut], WISH[cut:] + LENGTH, SMUGGLED, last)
+    assert answers.count(b"HTTP/1.1 200") == 2
+    assert b"1 5 %d" % len(SMUGGLED) in answers
+
+
+def test_a_wish_that_cannot_be_ignored_ends_the_connection_before_a_body_is_taken_for_a_request() -> None:
+    cut = WISH.index(b"grade: h2c")
+    answer = told_in_pieces(WISH[:cut], WISH[cut:] + LENGTH, SMUGGLED)
+    assert of(answer) == (400, NO_UPGRADE.encode())
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 LAST = HOST + b"Connection: close\r\n"
