@@ -21,8 +21,11 @@ def own(tmp_path: Path) -> tuple[str, str]:
     return ("--setting", f"server.keys={tmp_path / 'own' / 'keys.json'}")
 
 
-def test_a_key_is_shown_once_and_listed_by_what_it_allows(shell: Shell, own: tuple[str, str], tmp_path: Path) -> None:
-    rights = ("--right", "read", "--right", "write", "--scope", "acme/ana", "--scope", "acme/bo")
+@pytest.mark.parametrize("said", [("--right", "read", "--right", "write"), ("--right", "write, read")], ids=" ".join)
+def test_a_key_is_shown_once_and_listed_by_what_it_allows(
+    said: tuple[str, ...], shell: Shell, own: tuple[str, str], tmp_path: Path
+) -> None:
+    rights = (*said, "--scope", "acme/ana", "--scope", "acme/bo")
     made = shell(*own, "keys", "add", "agent-7", *rights, "--expires", "90d", "--provenance", "tool_external")
     assert re.fullmatch(r"rk_[0-9a-f]{12}_[\w-]{43}\n", made.stdout)
     assert "shown this once" in made.stderr
@@ -51,6 +54,8 @@ def test_a_key_is_shown_once_and_listed_by_what_it_allows(shell: Shell, own: tup
         (("ana", *READ, "--whole-store"), "--scope acme/ana, or --whole-store"),
         (("ana", "--scope", "acme"), "--right"),
         (("ana", "--right", "rule", "--scope", "acme"), "--right"),
+        (("ana", "--right", "read,rule", "--scope", "acme"), "'rule'"),
+        (("ana", "--right", "read,", "--scope", "acme"), "--right"),
         (("ana", "--right", "read", "--scope", "*"), "say --whole-store"),
         (("ana", "--right", "read", "--scope", "acme//x"), "scope"),
         (("ana/bo", *READ), "has a slash"),

@@ -1,6 +1,7 @@
 """`recollect serve` as a process: it starts, answers, says how it is, and ends well whatever happens to it."""
 
 import os
+import resource
 import signal
 import socket
 import stat
@@ -247,19 +248,21 @@ def test_keys_are_heard_of_by_a_server_that_runs(shell: Shell, tmp_path: Path) -
         assert reader not in server.log.read_text(encoding="utf-8")
 
 
-def test_with_keys_the_token_lets_nobody_in_even_if_the_keys_are_gone(shell: Shell, tmp_path: Path) -> None:
+def test_with_keys_the_token_lets_nobody_in_until_the_last_is_gone(shell: Shell, tmp_path: Path) -> None:
     keys = tmp_path / "own" / "keys.json"
     key = shell(
         "--setting", f"server.keys={keys}", "keys", "add", "root", "--right", "read", "--whole-store"
     ).stdout.strip()
     with served(shell.target, tmp_path / "own") as server:
-        assert server.told[2] == f"authorised by the keys in {keys}"
-        assert not server.token.exists()
+        assert server.told[2] == f"authorised by the keys in {keys}; by the token in {server.token} once none is left"
+        assert server.post("stats", {}).status_code == 401
         assert server.given("stats", {}, key=key)["memories"] == 0
         counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}).text
         assert 'recollect_requests_total{face="http",operation="stats",outcome="ok"} 1.0' in counted
-        keys.unlink()
+        shell("--setting", f"server.keys={keys}", "keys", "revoke", "root")
         assert server.post("stats", {}, key=key).status_code == 401
+        assert server.given("stats", {})["memories"] == 0
+        assert httpx.get(f"{server.url}/health/ready").json()["degraded"] == ["authorisation by token file"]
 
 
 def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
@@ -282,3 +285,51 @@ def test_a_server_takes_no_more_and_waits_no_longer_than_its_settings_say(tmp_pa
             connection.endheaders(b"{")  # and then nothing
             with connection.getresponse() as late:
                 assert late.status == 408
+
+
+def test_a_store_that_takes_no_writes_is_told_of_until_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with served(str(path), tmp_path / "own", "--no-scheduler") as server:
+
+        def degraded() -> list[str]:
+            ready = httpx.get(f"{server.url}/health/ready")
+            assert ready.status_code == 200
+            found: list[str] = ready.json()["degraded"]
+            return found
+
+        server.given("remember_all", {"scope": "acme/ana", "drafts": [{"text": f"fact {one}"} for one in range(50)]})
+        most = max(one.stat().st_size for one in tmp_path.glob("memory.db*"))
+        pid, (soft, hard) = server.process.pid, resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, hard))  # as if the disk were full
+        answers = (server.post("remember", {**TEA, "text": f"Ana likes tea {one}"}).status_code for one in range(99))
+        assert 500 in answers
+        assert "store takes no writes" in degraded()
+        assert server.given("search", ASKED)["results"]
+        asking = {"Authorization": f"Bearer {server.token.read_text(encoding='utf-8').strip()}"}
+        counted = httpx.get(f"{server.url}/metrics", headers=asking).text
+        assert 'recollect_degraded{mode="store takes no writes"} 1.0' in counted
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+        server.given("remember", TEA)
+        assert "store takes no writes" not in degraded()
+        told = [(one["event"], one["modes"]) for one in server.events() if "modes" in one]
+    assert told[-2:] == [("degraded", ["store takes no writes"]), ("recovered", ["store takes no writes"])]
+
+
+WATCHED = """
+import atexit, gc, runpy
+atexit.register(lambda: print(gc.get_freeze_count(), flush=True))
+runpy.run_module("recollect", run_name="__main__")
+"""
+
+
+def test_a_server_has_the_collector_look_past_what_it_is_made_of(tmp_path: Path) -> None:
+    python, _, _, *rest = command(str(tmp_path / "memory.db"), tmp_path, "serve", "--port", "0", "--no-grpc")
+    environment = {**os.environ, **ENVIRONMENT}
+    with subprocess.Popen([python, "-c", WATCHED, *rest], env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        told = iter(server.stdout)
+        port = next(told).rpartition(":")[2].strip()
+        assert httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200
+        server.send_signal(signal.SIGTERM)
+        *_, frozen = told
+    assert int(frozen) > 50_000

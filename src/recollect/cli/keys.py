@@ -7,15 +7,20 @@ import click
 from recollect import config
 from recollect.cli import options, output
 from recollect.errors import FieldError, show
+from recollect.model.memory import named
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
+from recollect.model.wording import moment
 from recollect.ranking.lines import read_moment
 from recollect.ranking.parse import DURATION, UNITS
 from recollect.render.table import Table
-from recollect.render.text import moment
 from recollect.server.letting import keys_path
 from recollect.service.access import WHOLE, Grant, Reach, Right
 from recollect.service.keys import Key, KeyFile, described, issue
+
+
+def _rights(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Right, ...]:
+    return tuple(named(param.opts[0], one.strip(), Right) for several in value for one in several.split(","))
 
 
 def _reaches(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Reach, ...]:
@@ -53,7 +58,8 @@ def keys() -> None:
     "rights",
     multiple=True,
     required=True,
-    help="What it allows: read, write, admin or erase; may be repeated.",
+    callback=_rights,
+    help="What it allows: read, write, admin or erase; several between commas, or repeated.",
 )
 @click.option(
     "--scope",
@@ -88,8 +94,8 @@ def add(
     """Make a key by the name of whoever is to have it, and print it; it is shown this once.
 
     \b
-    recollect keys add agent-7 --right read --right write --scope acme/agent-7 --expires 90d
-    recollect keys add operator --right read --right admin --right erase --whole-store
+    recollect keys add agent-7 --right read,write --scope acme/agent-7 --expires 90d
+    recollect keys add operator --right read,admin,erase --whole-store
     """
     if bool(reaches) is whole_store:
         raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")

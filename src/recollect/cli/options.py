@@ -92,10 +92,9 @@ def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Calla
     """An option that names one of a closed list; what is none of them is refused with the nearest known one."""
     return click.option(
         *names,
-        callback=partial(_choice, choices),
         shell_complete=partial(_offered, choices),
         help=help,
-        **{"metavar": choices.__name__.upper(), **more},
+        **{"callback": partial(_choice, choices), "metavar": choices.__name__.upper(), **more},
     )
 
 

@@ -1,6 +1,7 @@
-"""Allocation: memory that a request has freed is kept for the next one, in every thread."""
+"""Allocation: what a server does once so that requests spend less on memory."""
 
 import ctypes
+import gc
 import sys
 from typing import Final
 
@@ -27,3 +28,13 @@ def keep_what_is_freed() -> bool:
     return choose is not None and all(
         choose(name, size) for name, size in ((M_MMAP_THRESHOLD, MAPPED), (M_TRIM_THRESHOLD, KEPT))
     )
+
+
+def look_past_what_stays() -> None:
+    """Have the garbage collector look no more through what is there now: modules, classes and schemas, for good.
+
+    By itself it looks through all of it after some thirty recalls, which takes as long as three of them
+    (docs/adr/0077). How often it looks at what is new stays as it is: a body of megabytes may be garbage.
+    """
+    gc.collect()
+    gc.freeze()

@@ -1,10 +1,10 @@
 """The faces beside HTTP: MCP on the same port, gRPC on one of its own; each is loaded when it is wanted."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from recollect.service.front import Front
 
@@ -24,12 +24,24 @@ class Listening(Protocol):
         ...
 
 
-def mcp(front: Front, tools: str) -> Starlette:
-    """The app that speaks MCP, with the tools of the toolsets that are named."""
-    from recollect.mcp.catalogue import toolsets
-    from recollect.mcp.server import http_app
+class Speaking(Protocol):
+    """A face that speaks HTTP at a path of a server, while it runs."""
 
-    return http_app(front, toolsets(tools))
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Have requests answered meanwhile."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one."""
+        ...
+
+
+def mcp(front: Front, tools: str) -> Speaking:
+    """What speaks MCP, with the tools of the toolsets that are named."""
+    from recollect.mcp.catalogue import toolsets
+    from recollect.mcp.server import Door
+
+    return Door(front, toolsets(tools))
 
 
 def grpc(front: Front, address: str, is_ready: Callable[[], bool]) -> Listening:
@@ -37,13 +49,3 @@ def grpc(front: Front, address: str, is_ready: Callable[[], bool]) -> Listening:
     from recollect.grpc.server import start
 
     return start(front, address, is_ready)
-
-
-@asynccontextmanager
-async def living(app: Starlette | None) -> AsyncIterator[None]:
-    """Have a mounted app begin and end with the server, which Starlette leaves to whoever mounts it."""
-    if app is None:
-        yield
-        return
-    async with app.router.lifespan_context(app):
-        yield

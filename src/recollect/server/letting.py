@@ -69,11 +69,12 @@ def token_path(settings: ServerSettings) -> Path:
 
 
 def letting(settings: ServerSettings) -> Letting:
-    """By keys if there are any; else by a token, if nobody but this machine can call."""
+    """By keys while there are any; else by a token, if nobody but this machine can call."""
     file = KeyFile(keys_path(settings))
     if file.keys():
-        told = f"by the keys in {file.path}"
-        return Letting(authenticator(file, None, _now), file, told, by_token=False)
+        token, whose = _spare(settings)
+        told = f"by the keys in {file.path}{whose}"
+        return Letting(authenticator(file, token, _now), file, told, by_token=token is not None)
     if not is_loopback(settings.host):
         problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
         remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
@@ -81,6 +82,20 @@ def letting(settings: ServerSettings) -> Letting:
     path = token_path(settings)
     told = f"by the token in {path}, until there are keys in {file.path}"
     return Letting(authenticator(file, the_token(path), _now), file, told, by_token=True)
+
+
+def _spare(settings: ServerSettings) -> tuple[str | None, str]:
+    """The token that lets in once no key is left, and what is told of it; none where others can call.
+
+    As long as there are keys nobody needs it, so a server that cannot have it starts all the same.
+    """
+    if not is_loopback(settings.host):
+        return None, ""
+    try:
+        path = token_path(settings)
+        return the_token(path), f"; by the token in {path} once none is left"
+    except InvalidInput:
+        return None, ""
 
 
 def is_loopback(host: str) -> bool:

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
@@ -27,7 +27,7 @@ from recollect.model.limits import IN_MEMORY
 from recollect.model.timetable import Occurrence
 from recollect.rest.app import app as http_app
 from recollect.server import faces, logs
-from recollect.server.allocation import keep_what_is_freed
+from recollect.server.allocation import keep_what_is_freed, look_past_what_stays
 from recollect.server.connection import Connection
 from recollect.server.letting import Letting, gate, letting
 from recollect.server.limiting import limits
@@ -165,7 +165,7 @@ class Serving:
 
         @asynccontextmanager
         async def living(_: Starlette) -> AsyncIterator[None]:
-            async with faces.living(mounted):
+            async with nullcontext() if mounted is None else mounted.run():
                 for line in self._told(mounted is not None, beside):
                     tell(line)
                 _LOG.info(
@@ -173,6 +173,7 @@ class Serving:
                     extra={"port": self._port, "store": self._wanted.shown, "degraded": list(self._watch.degraded())},
                 )
                 self._watch.notice()
+                look_past_what_stays()
                 try:
                     yield
                 finally:
@@ -181,8 +182,8 @@ class Serving:
 
         app = http_app(self._front, self._watch.health, self._metrics.text, mounts=mounts, lifespan=living)
         _Uvicorn(_options(app, self._drain.seconds), self._drain).run([self._listening])
-        self._watch.close()
         self.left += ["a request"] * self._front.close(self._drain.rest)
+        self._watch.close()
 
     def _grpc(self) -> faces.Listening | None:
         if not self._wanted.grpc:
@@ -210,7 +211,7 @@ class Serving:
     def _asked(self, one: Asked) -> None:
         self._metrics.asked(one)
         logs.asked(one)
-        self._watch.notice()
+        self._watch.heard(one)
 
     def _worked(self, one: Occurrence | Failure) -> None:
         self._metrics.worked(one)

@@ -15,16 +15,25 @@ from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.server.letting import MODES as OF_LETTING
 from recollect.server.letting import OPEN, Entrance
+from recollect.service.front import OK, Asked
 from recollect.service.health import Health
+from recollect.service.operation import Effect
+from recollect.service.operations import OPERATIONS
+from recollect.service.problems import Code
 
 _LOG = logging.getLogger(__name__)
 
+NO_STORE = "store unreachable"
+NO_WRITES = "store takes no writes"
 NO_EMBEDDER = "embedder absent"
 EMBEDDER_FAILS = "embedder failing"
 NO_SCHEDULER = "scheduler failing"
 
-MODES = (NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
+MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
 """Every mode that is less than it should be."""
+
+OF_THE_STORE = frozenset({Code.STORE.value, Code.BUSY.value, Code.OVERDUE.value})
+"""What comes of a request whose store may be out of reach."""
 
 LONGEST_LOOK = 5.0
 """After how many seconds without an answer a store counts as unreachable."""
@@ -39,7 +48,8 @@ class Watch:
     def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], Entrance]) -> None:
         """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
         self._engine, self._embedder, self._entrance = engine, embedder, entrance
-        self._jobs_fail = False
+        self._is_there, self._writes_fail, self._jobs_fail = True, False, False
+        self._closed = False
         self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
         self._lock = threading.Lock()
@@ -49,6 +59,18 @@ class Watch:
     def look_after(self, scheduler_fails: Callable[[], bool]) -> None:
         """Ask a scheduler, too, whether it fails."""
         self._scheduler_fails = scheduler_fails
+
+    def heard(self, one: Asked) -> None:
+        """Note what came of a request, by which it is seen first that the store takes no writes, or may be gone."""
+        operation = OPERATIONS.get(one.operation)
+        effect = Effect.NONE if operation is None else operation.effect
+        if effect is not Effect.NONE and one.outcome == Code.STORE.value:
+            self._writes_fail = True
+        if effect is Effect.ADDS and one.outcome == OK:  # what removes may only have told what it would
+            self._writes_fail = False
+        if (one.outcome in OF_THE_STORE or not self._is_there) and not self._closed:
+            self._begun()
+        self.notice()
 
     def worked(self, one: Occurrence | Failure) -> None:
         """Note what a scheduler tells of its jobs; whether it reaches its store, it is asked."""
@@ -66,6 +88,8 @@ class Watch:
     def degraded(self) -> tuple[str, ...]:
         """All that does not work as it should, by name."""
         found = {
+            NO_STORE: not self._is_there,
+            NO_WRITES: self._writes_fail,
             NO_EMBEDDER: self._embedder is None,
             EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
             NO_SCHEDULER: self._jobs_fail or self._scheduler_fails(),
@@ -103,6 +127,7 @@ class Watch:
         return self._health(there)
 
     def _health(self, there: bool) -> Health:
+        self._is_there = there
         self.notice()
         return Health(store=there, lets_in=self._entrance().is_open, embedder=self._embedder, degraded=self.degraded())
 
@@ -114,6 +139,11 @@ class Watch:
             return self._look
 
     def _reaches(self) -> bool:
+        self._is_there = there = self._is_reached()
+        self.notice()
+        return there
+
+    def _is_reached(self) -> bool:
         try:
             self._engine.get(NOTHING, scope=NOWHERE)
         except NotFound:
@@ -124,6 +154,7 @@ class Watch:
 
     def close(self) -> None:
         """Look no more."""
+        self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

@@ -39,8 +39,21 @@ LARGEST = 1_048_576
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """How a file is opened that may be a pipe to which nobody writes."""
 
-REFUSED = "no key was given, or none that holds; send it as `Authorization: Bearer KEY`"
+_NONE_HOLDS = "no key was given, or none that holds"
+REFUSED = (
+    f"{_NONE_HOLDS}; send one of `recollect keys add` as `Authorization: Bearer KEY`: as long as there are keys, the "
+    "token of the server's owner lets nobody in"
+)
 """What is told of every key that does not let in, whatever is wrong with it."""
+
+REFUSED_TOKEN = (
+    f"{_NONE_HOLDS}; there are no keys here, so send the token of the server's owner as `Authorization: Bearer TOKEN`: "
+    "it is in the file that `recollect serve` named when it started"
+)
+"""What is told where the token lets in, of every one that does not."""
+
+REFUSED_ALL = f"{_NONE_HOLDS}; there are no keys here, so nobody is let in: `recollect keys add` makes one"
+"""What is told where nothing lets in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +122,7 @@ def caller_of(keys: Mapping[str, Key], shown: str | None, at: datetime) -> Calle
     found = keys.get(id)
     fits = hmac.compare_digest(_digest(secret), _NOBODY if found is None else found.digest)
     if mark != MARK or found is None or not fits or not found.holds(at):
-        raise Unauthenticated(REFUSED)
+        raise Unauthenticated(REFUSED if keys else REFUSED_ALL)
     return found.caller
 
 
@@ -122,7 +135,7 @@ def bearer(header: str | None) -> str | None:
 def with_token(token: str, shown: str | None) -> Caller:
     """The owner, if the token that is shown is the one of the server's file."""
     if not hmac.compare_digest(_digest(token), _digest(shown or "")):
-        raise Unauthenticated(REFUSED)
+        raise Unauthenticated(REFUSED_TOKEN)
     return owner()
 
 

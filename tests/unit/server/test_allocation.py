@@ -1,4 +1,4 @@
-"""Memory that a request has freed is there for the next one."""
+"""Memory that a request has freed is there for the next one, and what stays is not looked through again."""
 
 import subprocess
 import sys
@@ -35,3 +35,20 @@ def pages_taken(how: str) -> int:
 
 def test_a_thread_that_does_the_same_again_takes_hardly_any_memory_anew() -> None:
     assert pages_taken("kept") * 10 < pages_taken("given back")
+
+
+GARBAGE = """
+import gc
+from recollect.server.allocation import look_past_what_stays
+
+usual, there = gc.get_threshold(), len(gc.get_objects())
+look_past_what_stays()
+assert gc.get_freeze_count() > there / 2
+assert len(gc.get_objects()) < there / 100
+assert gc.get_threshold() == usual
+assert gc.isenabled()
+"""
+
+
+def test_what_is_there_for_good_is_not_looked_through_again_and_what_is_new_is() -> None:
+    subprocess.run([sys.executable, "-c", GARBAGE], check=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.config import ServerSettings
-from recollect.errors import AccessDenied, FieldError, InvalidInput
+from recollect.errors import AccessDenied, FieldError, InvalidInput, Unauthenticated
 from recollect.server.letting import (
     BY_TOKEN,
     KEYS_EXPIRED,
@@ -51,11 +51,12 @@ def a_key(at: datetime, **more: Any) -> Key:
     return issue("ana", [Grant(frozenset({Right.READ}), WHOLE)], at=at, **more)[0]
 
 
-def test_nobody_can_come_in_by_keys_that_are_gone_broken_or_over(tmp_path: Path) -> None:
+def test_nobody_can_come_in_by_keys_that_are_broken_or_over_or_from_elsewhere_if_they_are_gone(tmp_path: Path) -> None:
     file, now = KeyFile(tmp_path / "keys.json"), datetime.now(UTC)
     over = a_key(now - timedelta(days=2), expires_at=now - timedelta(days=1))
     file.add(over)
-    found = letting(a_place(tmp_path))
+    found = letting(a_place(tmp_path, "10.0.0.5"))
+    assert not (tmp_path / "token").exists()
     assert (found.entrance(), found.entrance().is_open) == (Entrance(KEYS_EXPIRED), False)
     good = a_key(now)
     file.add(good)
@@ -65,7 +66,34 @@ def test_nobody_can_come_in_by_keys_that_are_gone_broken_or_over(tmp_path: Path)
     file.path.write_text(f"{kept} ", encoding="utf-8")
     assert (found.entrance(), found.entrance().is_open) == (Entrance(KEYS_UNREADABLE), False)
     file.path.unlink()
-    assert (found.entrance(), found.entrance().is_open) == (Entrance(NO_KEYS), False)  # it began with keys
+    assert (found.entrance(), found.entrance().is_open) == (Entrance(NO_KEYS), False)
+
+
+def test_on_this_machine_the_token_lets_in_once_the_last_key_is_revoked_though_it_began_with_keys(
+    tmp_path: Path,
+) -> None:
+    file, key = KeyFile(tmp_path / "keys.json"), a_key(datetime.now(UTC))
+    file.add(key)
+    found = letting(a_place(tmp_path))
+    assert found.told == f"by the keys in {file.path}; by the token in {tmp_path / 'token'} once none is left"
+    token = (tmp_path / "token").read_text(encoding="utf-8").strip()
+    with pytest.raises(Unauthenticated):
+        found.authenticate(token)
+    file.revoke(key.id)
+    assert found.authenticate(token).name == "owner"
+    assert found.entrance() == Entrance(BY_TOKEN)
+
+
+def test_a_token_that_cannot_be_had_is_not_missed_as_long_as_there_are_keys(tmp_path: Path) -> None:
+    file, key = KeyFile(tmp_path / "keys.json"), a_key(datetime.now(UTC))
+    file.add(key)
+    (tmp_path / "token").write_text("short", encoding="utf-8")
+    found = letting(a_place(tmp_path))
+    assert (found.told, found.entrance()) == (f"by the keys in {file.path}", OPEN)
+    file.revoke(key.id)
+    assert found.entrance() == Entrance(NO_KEYS)
+    with pytest.raises(Unauthenticated):
+        found.authenticate("short")
 
 
 def test_it_is_called_by_where_it_listens_and_by_what_the_settings_name() -> None:

@@ -6,5 +6,9 @@ from recollect.service.front import Limits
 
 
 def test_each_limit_is_the_setting_of_its_name() -> None:
-    chosen = ServerSettings(body_bytes=2_000, seconds=3.0, threads=4, waiting=5)
-    assert limits(chosen) == Limits(body_bytes=2_000, seconds=3.0, threads=4, waiting=5)
+    chosen = ServerSettings(body_bytes=2_000, seconds=3.0, threads=7, waiting=5)
+    assert limits(chosen) == Limits(body_bytes=2_000, seconds=3.0, threads=7, waiting=5)
+
+
+def test_whoever_sets_nothing_has_the_usual_ones() -> None:
+    assert limits(ServerSettings()) == Limits()

@@ -16,7 +16,7 @@ from recollect.model.timetable import Occurrence, State
 from recollect.server import watching
 from recollect.server.letting import BY_TOKEN, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, OPEN, Entrance
 from recollect.server.metrics import Metrics
-from recollect.server.watching import MODES, NO_EMBEDDER, NO_SCHEDULER, Watch
+from recollect.server.watching import MODES, NO_EMBEDDER, NO_SCHEDULER, NO_STORE, NO_WRITES, Watch
 from recollect.service.front import Asked
 from recollect.service.lines import Lines
 
@@ -95,7 +95,68 @@ def test_a_store_that_fails_is_not_ready() -> None:
     engine.close()
     assert not asyncio.run(watch.health()).ready
     assert not watch.health_now().ready
+    assert watch.degraded() == (NO_STORE,)
     watch.close()
+
+
+@pytest.mark.parametrize("outcome", ["store", "busy", "overdue"])
+def test_a_request_that_goes_wrong_has_the_store_looked_at_until_it_is_there(
+    outcome: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = True
+
+    class Away(recollect.Engine):
+        def get(self, id: str, *, scope: object) -> recollect.Memory:
+            raise StoreError("gone") if gone else recollect.NotFound("nothing")
+
+    with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
+        watch = Watch(Away(engine._world), "hashing-256", well)
+
+        def after(*heard: Asked) -> tuple[str, ...]:
+            for one in heard:
+                watch.heard(one)
+            watch._begun()[0].result()
+            return watch.degraded()
+
+        watch.heard(asked())
+        assert watch.degraded() == ()  # nobody looked
+        assert after(asked(outcome=outcome)) == (NO_STORE,)
+        assert after(asked("list_profiles")) == (NO_STORE,)  # which needs no store
+        gone = False
+        assert after(asked()) == ()
+        watch.close()
+        watch.heard(asked(outcome=outcome))
+    assert [(one.getMessage(), vars(one)["modes"]) for one in caplog.records] == [
+        ("degraded", [NO_STORE]),
+        ("recovered", [NO_STORE]),
+    ]
+
+
+def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        engine.remember_all([{"text": "nobody would", "scope": watching.NOWHERE, "id": watching.NOTHING}])
+        watch = Watch(engine, "hashing-256", well)
+        watch._is_there = False
+        assert watch.health_now().ready
+        assert watch.degraded() == ()
+        watch.close()
+
+
+def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one() -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        watch = Watch(engine, "hashing-256", well)
+        for operation, outcome, expected in (
+            ("recall", "store", ()),
+            ("remember", "invalid", ()),
+            ("remember", "store", (NO_WRITES,)),
+            ("recall", "ok", (NO_WRITES,)),
+            ("remember", "conflict", (NO_WRITES,)),
+            ("erase", "ok", (NO_WRITES,)),
+            ("feedback", "ok", ()),
+        ):
+            watch.heard(asked(operation, outcome))
+            assert watch.degraded() == expected
+        watch.close()
 
 
 def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

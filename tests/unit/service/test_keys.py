@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -82,6 +83,27 @@ def test_a_running_server_sees_what_was_added_and_revoked(file: KeyFile) -> None
         authenticate(text)
     with pytest.raises(NotFound, match="recollect keys list"):
         file.revoke(key.id)
+
+
+def test_whoever_is_refused_is_told_what_lets_in_now_and_alike_whatever_was_shown(file: KeyFile) -> None:
+    token, (key, text) = "t" * 43, a_key()
+
+    def told(token: str | None) -> str:
+        """The one thing that everybody is told."""
+        found = set()
+        for shown in (None, "", "wrong", "t" * 42, text, "rk_0_0"):
+            with pytest.raises(Unauthenticated) as raised:
+                authenticator(file, token, lambda: NOW + timedelta(days=9))(shown)
+            found.add(str(raised.value))
+        (only,) = found
+        return only
+
+    assert "send the token of the server's owner" in told(token)
+    assert "nobody is let in: `recollect keys add` makes one" in told(None)
+    file.add(replace(key, expires_at=NOW + timedelta(days=1)))
+    assert "the token of the server's owner lets nobody in" in told(token)
+    assert told(token) == told(None)
+    assert str(file.path.parent) not in told(token)
 
 
 def test_the_token_is_good_as_long_as_there_is_no_key(file: KeyFile, tmp_path: Path) -> None:
