@@ -11,9 +11,9 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from recollect.cli.asking import reached, said_by
+from recollect.cli.asking import Found, reached, said_by
 from recollect.errors import InvalidInput, RecollectError, show
-from recollect.model.wording import printable
+from recollect.model.wording import RATED, printable
 
 if TYPE_CHECKING:
     from recollect.cli.place import Place
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     Where = Callable[[], AbstractContextManager[Place]]
     """The place of the store, once it is needed."""
 
-    Ask = Callable[[str, Mapping[str, Any]], str]
-    """What gives the text of an answer; none, if nothing is known."""
+    Ask = Callable[[str, Mapping[str, Any]], Found]
+    """What gives what is found."""
+
+    Told = Mapping[str, str]
+    """What the child tells: the `line` to print, `why` there is none, or that all is `empty`; or nothing."""
 
 EVENTS: Mapping[str, str] = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 """What can be hooked, and what coding agents call it."""
@@ -113,7 +116,7 @@ def _stand_in() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _answer(until: float, late: str, answering: "Callable[[], AbstractContextManager[str | None]]") -> None:
+def _answer(until: float, late: str, answering: "Callable[[], AbstractContextManager[Told]]") -> None:
     """Have a child do the work, so that nothing it is busy with holds up the process that the agent waits for.
 
     It goes on when the answer is told, to close the store well, and is ended when the time is over.
@@ -131,6 +134,8 @@ def _answer(until: float, late: str, answering: "Callable[[], AbstractContextMan
             _print(line.encode() + b"\n", until)
         case {"why": str() as why}:
             say_aside(why)
+        case {"empty": str() as empty}:
+            say(empty)
         case None:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
@@ -139,14 +144,14 @@ def _answer(until: float, late: str, answering: "Callable[[], AbstractContextMan
             pass
 
 
-def _work(answering: "Callable[[], AbstractContextManager[str | None]]", told: int) -> NoReturn:
+def _work(answering: "Callable[[], AbstractContextManager[Told]]", told: int) -> NoReturn:
     """Tell the answer or why there is none, which nobody else hears of, and end."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        with answering() as line:
-            _tell(told, {"line": line})
+        with answering() as found:
+            _tell(told, found)
     except BaseException as error:  # whatever it is, the agent goes on
         _tell(told, {"why": why_not(error)})
     finally:
@@ -163,7 +168,7 @@ def why_not(error: BaseException) -> str:
     return f"something went wrong that should not: {type(error).__name__} at {', '.join(places[-1:])}"
 
 
-def _tell(file: int, told: Mapping[str, str | None]) -> None:
+def _tell(file: int, told: "Told") -> None:
     """Tell it whole; a second time there is nobody to hear it."""
     with suppress(OSError), open(file, "wb") as heard:
         heard.write(json.dumps(told).encode())
@@ -195,8 +200,13 @@ def _print(line: bytes, until: float) -> None:
 
 
 def say_aside(why: str, what: str = "nothing is recalled this time") -> None:
-    """One line on why nothing is recalled, if anybody can hear it."""
-    line = f"recollect hook: {what}: {printable(why)[:500]}\n"
+    """One line on why nothing is recalled."""
+    say(f"{what}: {why}")
+
+
+def say(what: str) -> None:
+    """One line on standard error, if anybody can hear it."""
+    line = f"recollect hook: {printable(what)[:550]}\n"
     with suppress(OSError):
         os.write(2, line.encode("utf-8", "backslashreplace"))
 
@@ -215,20 +225,23 @@ def age() -> float:
 @contextmanager
 def _answering(
     where: "Where", *, event: str, scope: str, tokens: int, server: str | None, key_file: str | None
-) -> Iterator[str | None]:
-    """The line that answers the hook; none, if nothing is known."""
+) -> "Iterator[Told]":
+    """What answers the hook: a line, nothing if nothing is known, or that the scope is empty when a session begins."""
     with _store(where) if server is None else reached(server, key_file) as ask:
         with open(0, "rb", closefd=False) as stdin:
             told = _read(stdin.read(LARGEST + 1))
         given: dict[str, Any] = {"scope": scope, "tokens": tokens}
         if event == "prompt":
             given["query"] = _prompt(told)
-        text = ask("recall" if event == "prompt" else "brief", given)
-        said = {"hookEventName": EVENTS[event], "additionalContext": text}
+        found = ask("recall" if event == "prompt" else "brief", given)
+        said = {"hookEventName": EVENTS[event], "additionalContext": found.told}
         line = json.dumps({"hookSpecificOutput": said})
         if len(line) >= ROOM:
             raise InvalidInput(f"what is known takes {len(line)} bytes, and {ROOM} can be told; --tokens asks for less")
-        yield line if text else None
+        if found.told:
+            yield {"line": line}
+        else:
+            yield {"empty": f"nothing is kept in {scope} yet"} if found.is_empty and event != "prompt" else {}
 
 
 def _read(said: bytes) -> Mapping[str, Any]:
@@ -257,9 +270,11 @@ def _store(where: "Where") -> "Iterator[Ask]":
     """What asks the store, which is opened when it is asked, and closed once the answer is told."""
     with ExitStack() as opened:
 
-        def ask(name: str, given: Mapping[str, Any]) -> str:
+        def ask(name: str, given: Mapping[str, Any]) -> Found:
             engine = opened.enter_context(opened.enter_context(where()).there())
             about = {field: value for field, value in given.items() if field != "query"}
-            return (engine.brief(**about) if name == "brief" else engine.recall(given["query"], **about)).text
+            context = engine.brief(**about) if name == "brief" else engine.recall(given["query"], **about)
+            rated = "" if context.id is None else f"{RATED}{context.id}"
+            return Found(context.text, rated, not (context.packed or context.omitted or context.ranking.excluded))
 
         yield ask

@@ -6,9 +6,10 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from recollect.errors import InvalidInput, show
+from recollect.model.wording import RATED
 
 MOST: Final = 1_048_576
 """How many bytes of an answer are read at most."""
@@ -23,8 +24,21 @@ ADDRESS: Final = r"http://(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::(\d{1,5}))?(/[!-~]*)?"
 """What the address of a server looks like: its host, its port and its path."""
 
 
+class Found(NamedTuple):
+    """What a question gives: a text for a model, and how it is rated, if it can be; and whether there was anything."""
+
+    text: str
+    rated: str = ""
+    is_empty: bool = False
+
+    @property
+    def told(self) -> str:
+        """All of it that a model is told; nothing, if nothing is known."""
+        return "\n".join(filter(None, (self.text, self.rated))) if self.text else ""
+
+
 @contextmanager
-def reached(address: str, key_file: str | None) -> Iterator[Callable[[str, Mapping[str, Any]], str]]:
+def reached(address: str, key_file: str | None) -> Iterator[Callable[[str, Mapping[str, Any]], Found]]:
     """What asks a tool of the server at an address, which is reached before anything is asked."""
     parts = re.fullmatch(ADDRESS, address)
     if parts is None or int(parts[2] or 80) > 65_535:
@@ -33,13 +47,13 @@ def reached(address: str, key_file: str | None) -> Iterator[Callable[[str, Mappi
     host = parts[1] if parts[2] is None else f"{parts[1]}:{parts[2]}"
     with _connected(parts[1].strip("[]"), int(parts[2] or 80), f"http://{host}") as connection:
 
-        def ask(name: str, given: Mapping[str, Any]) -> str:
+        def ask(name: str, given: Mapping[str, Any]) -> Found:
             try:
                 connection.sendall(_request(host, parts[3] or "/", key, name, given))
                 heard = _heard(connection)
             except OSError as error:
                 raise InvalidInput(f"the server at http://{host} broke off: {said_by(error)}; try again") from error
-            return _text(heard, address)
+            return _found(heard, address)
 
         yield ask
 
@@ -108,8 +122,8 @@ def _heard(connection: socket.socket) -> bytes:
     return bytes(heard)
 
 
-def _text(heard: bytes, address: str) -> str:
-    """The text of an answer that has memories; nothing, if it has none."""
+def _found(heard: bytes, address: str) -> Found:
+    """What an answer has: the text of its memories, if it has any."""
     try:
         told = json.loads(heard.partition(b"\r\n\r\n")[2])
     except (ValueError, RecursionError):
@@ -120,9 +134,20 @@ def _text(heard: bytes, address: str) -> str:
             raise InvalidInput(f"the server says: {problem}{unlocked}")
         case {"result": {"isError": True, "structuredContent": {"message": str() as problem}}}:
             raise InvalidInput(f"the server says: {problem}")
-        case {"result": {"structuredContent": {"packed": list() as packed, "text": str() as text}}}:
-            return text if packed else ""
+        case {"result": {"structuredContent": {"packed": [], "text": str()} as answer}}:
+            return Found("", is_empty=answer.get("left_out") == {})
+        case {"result": {"structuredContent": {"packed": list(), "text": str() as text}, **around}}:
+            return Found(text, _rated(around.get("content")))
         case _:
             raise InvalidInput(
                 f"what answers at {address} is no memory that speaks MCP; the address of one ends in /mcp"
             )
+
+
+def _rated(content: Any) -> str:
+    """How a server says that the context is rated, which it does if whoever asks may; nothing else that it says."""
+    match content:
+        case [_, {"text": str() as line}] if re.fullmatch(rf"{re.escape(RATED)}[\w-]{{1,64}}", line):
+            return line
+        case _:
+            return ""
