@@ -1,23 +1,23 @@
 """A client over gRPC: all that it knows of the memory of an agent, it knows through the generated stubs.
 
-It serves itself, on a port of this machine and with a store that is gone afterwards. Run from the root of a clone, with
-`source .venv/bin/activate`: `python examples/grpc_client.py`.
+Run from the root of a clone, with `source .venv/bin/activate`: `python examples/grpc_client.py 127.0.0.1:8766 KEY` asks
+a server that runs, with a key that may read, write and admin in acme/ana, or with the token of its owner. Without an
+address and a key it starts a server of its own, with a store that is gone afterwards.
 """
 
-import secrets
-from functools import partial
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import grpc
 from google.protobuf.struct_pb2 import Value
 
-import recollect
-from recollect.grpc.server import start
 from recollect.grpc.v1 import recollect_pb2 as messages
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
-from recollect.service.front import Front
-from recollect.service.gate import Gate
-from recollect.service.keys import with_token
-from recollect.service.service import Service
 
 ANA = "acme/ana"
 
@@ -65,17 +65,41 @@ def tell(memory: RecollectStub, key: str) -> None:
         print(f"{error.code().name}: {problem.message}")
 
 
-def main() -> None:
-    """Serve, ask, and stop."""
-    key = secrets.token_urlsafe(32)
-    with recollect.open(":memory:") as engine:
-        front = Front(Service(engine), partial(with_token, key), Gate(frozenset({"127.0.0.1"})))
-        running = start(front, "127.0.0.1:0")
-        with grpc.insecure_channel(f"127.0.0.1:{running.port}") as channel:
-            tell(RecollectStub(channel), key)
-        running.stop(grace=5.0)
-        front.close()
+def ask(address: str, key: str) -> None:
+    """Tell the story to the server at an address."""
+    with grpc.insecure_channel(address) as channel:
+        tell(RecollectStub(channel), key)
+
+
+@contextmanager
+def a_server() -> Iterator[tuple[str, str]]:
+    """The address and the token of a server that ends with the block, and leaves nothing behind."""
+    with TemporaryDirectory() as folder:
+        token, keys = Path(folder, "token"), Path(folder, "keys.json")
+        own = {"RECOLLECT_SERVER_TOKEN_FILE": str(token), "RECOLLECT_SERVER_KEYS": str(keys)}
+        serve = [sys.executable, "-m", "recollect", "--db", ":memory:", "serve", "--port", "0", "--grpc-port", "0"]
+        with subprocess.Popen(  # noqa: S603  # our own command
+            serve, env={**os.environ, **own}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as server:
+            try:
+                told = (line.removeprefix("gRPC at ") for line in server.stdout or () if line.startswith("gRPC at "))
+                address = next(told, None) or sys.exit("it did not start; `recollect --db :memory: serve` says why")
+                yield address.strip(), token.read_text(encoding="utf-8").strip()
+            finally:
+                server.terminate()
+
+
+def main(arguments: list[str]) -> None:
+    """Ask the server that is named, or one of our own."""
+    match arguments:
+        case [address, key]:
+            ask(address, key)
+        case []:
+            with a_server() as (address, token):
+                ask(address, token)
+        case _:
+            sys.exit("say both an address and a key, as 127.0.0.1:8766 rk_…, or neither")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -202,7 +202,7 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
 
         with self._front.telling(FACE, method.operation.name, caller.name):
             answer = self._in_time(method.operation.name, asked, caller, came, context)
-        written: bytes = told(method.answer, answer).SerializeToString()
+            written: bytes = told(method.answer, answer).SerializeToString()
         return written
 
     def _let_in(self, context: grpc.ServicerContext) -> tuple[Caller, str | None]:

@@ -56,13 +56,14 @@ class Listening(Service):
         super().__init__(engine)
         self.last: Answer = {}
         self.fault: Exception | None = None
+        self.unfit: Answer = {}
 
     def answer(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
-        """What every service answers, unless a fault of ours is wanted."""
+        """What every service answers, unless a fault of ours is wanted, or an answer that fits no message."""
         if self.fault is not None:
             raise self.fault
         self.last = super().answer(name, given, caller)
-        return self.last
+        return {**self.last, **self.unfit}
 
 
 def authenticate(shown: str | None) -> Caller:

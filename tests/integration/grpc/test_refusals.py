@@ -158,6 +158,14 @@ def test_a_fault_of_ours_is_told_as_nothing_but_that(caplog: pytest.LogCaptureFi
         assert "secret" not in problem.message + repr(record)
 
 
+def test_an_answer_that_does_not_fit_its_message_counts_as_the_fault_that_it_is_told_as() -> None:
+    with a_place() as place, a_stub(place) as stub:
+        place.service.unfit = {"memories": "many"}
+        status, problem = refusal(stub.Stats, recollect_pb2.StatsRequest(), **called())
+        assert (status, problem.code) == (grpc.StatusCode.INTERNAL, "internal")
+        assert [one.outcome for one in place.heard] == ["internal"]
+
+
 def test_two_keys_for_one_retry_are_refused() -> None:
     with a_place() as place, a_stub(place) as stub:
         request = recollect_pb2.RememberRequest(scope="a", text="t", key="one")

@@ -1,6 +1,7 @@
 """The proto file and the table of operations say the same, field by field, and the numbers of fields stay."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from recollect.service.operation import Request
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Problem
 
+PROTO = Path(__file__).parents[3] / "proto" / "recollect" / "v1" / "recollect.proto"
 NUMBERS = Path(__file__).with_name("numbers.json")
 SCALARS = {
     FieldDescriptor.TYPE_STRING: "text",
@@ -106,6 +108,13 @@ def test_every_operation_has_a_call_and_every_call_is_an_operation_with_its_poli
     assert [method.name for method in SERVICE.methods] == [camel(name) for name in OPERATIONS]
     assert {f"/{SERVICE.full_name}/{method.name}" for method in SERVICE.methods} == METHODS.keys()
     assert all(method.operation is OPERATIONS[method.operation.name] for method in METHODS.values())
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_call_is_described_in_the_words_of_its_operation(name: str) -> None:
+    found = re.search(rf"((?:  // [^\n]*\n)+)  rpc {camel(name)}\(", PROTO.read_text(encoding="utf-8"))
+    assert found is not None
+    assert " ".join(line.removeprefix("  // ") for line in found[1].splitlines()) == OPERATIONS[name].about
 
 
 def test_the_five_calls_of_seed_004_have_its_names() -> None:
