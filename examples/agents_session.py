@@ -1,5 +1,7 @@
-"""An agent of the OpenAI Agents SDK whose sessions are kept, and can be recalled from: what it heard on Monday it knows
-on Friday.
+"""An agent of the OpenAI Agents SDK whose sessions are kept, and searched: what it heard on Monday it knows on Friday.
+
+A session gives an agent what was said in it. What was said in all others is searched when a session begins, and the
+agent has the best of it in its instructions.
 
 The model is a class of a few lines that answers from what it is given, so it needs no key; the extra `openai-agents`
 has to be installed. Run from the root of a clone, with `source .venv/bin/activate`:
@@ -8,6 +10,7 @@ has to be installed. Run from the root of a clone, with `source .venv/bin/activa
 
 import asyncio
 from collections.abc import AsyncIterator
+from secrets import token_hex
 from typing import Any
 
 from agents import Agent, ModelResponse, RunConfig, Runner, Usage
@@ -23,10 +26,11 @@ WITHOUT_TRACING = RunConfig(tracing_disabled=True)
 
 
 class Listener(Model):
-    """Says how many turns it was given beside the present one."""
+    """Says how many turns it was given beside the present one, and what it knows from its instructions."""
 
     async def get_response(self, system_instructions: Any, input: Any, *given: Any, **named: Any) -> ModelResponse:
-        answer = f"I see {len(input) - 1} turns before this one"
+        known = [line for line in system_instructions.splitlines()[1:] if not line.startswith("<")]
+        answer = f"I see {len(input) - 1} turns before this one, and know: {known[0] if known else 'nothing'}"
         text = ResponseOutputText(type="output_text", text=answer, annotations=[])
         message = ResponseOutputMessage(
             id=f"msg_{len(input)}", type="message", role="assistant", status="completed", content=[text]
@@ -37,9 +41,15 @@ class Listener(Model):
         raise NotImplementedError("this model gives its answer at once")
 
 
-async def talk(session: RecollectSession, *said: str) -> None:
-    """One run of the agent for each thing that is said, all in one session."""
-    agent = Agent(name="listener", model=Listener())
+def known(memory: recollect.Engine, said: str) -> str:
+    """What was said in any session that helps with this, fenced off for a model; nothing if nothing does."""
+    found = memory.search(said, scope=ROOT, below=True, limit=1)
+    return recollect.pack(found, recollect.Budget(300), recollect.Prompt(token_hex(16))).text
+
+
+async def talk(memory: recollect.Engine, session: RecollectSession, *said: str) -> None:
+    """One run of the agent for each thing that is said, all in one session, with what is known when it begins."""
+    agent = Agent(name="listener", model=Listener(), instructions=known(memory, said[0]))
     print(f"session {session.session_id}")
     for one in said:
         result = await Runner.run(agent, one, session=session, run_config=WITHOUT_TRACING)
@@ -47,19 +57,17 @@ async def talk(session: RecollectSession, *said: str) -> None:
 
 
 async def main() -> None:
-    """Two sessions, of which the second is corrected, and a question to what was said in the first."""
+    """Two sessions: the second begins with a question that is misspelt, taken back and asked again."""
     with recollect.open(":memory:") as memory:
         monday = RecollectSession("monday", memory, ROOT)
         friday = RecollectSession("friday", memory, ROOT)
-        await talk(monday, "My router is a Fritzbox 7590", "It restarts every night")
-        await talk(friday, "Which ruoter do I have?")
+        await talk(memory, monday, "My router is a Fritzbox 7590", "It restarts every night")
+        await talk(memory, friday, "Which ruoter is it?")
 
+        print("the question was misspelt, so it and its answer are taken back, and it is asked again")
         await friday.pop_item()
         await friday.pop_item()
-        print(f"after both turns were taken back, friday has {len(await friday.get_items())} items")
-
-        best = memory.search("which router is it?", scope=f"{ROOT}/monday", limit=1)[0]
-        print(f"monday knows: {best.memory.text}")
+        await talk(memory, friday, "Which router is it?")
 
 
 if __name__ == "__main__":

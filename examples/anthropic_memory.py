@@ -33,7 +33,8 @@ def main() -> None:
     with recollect.open(":memory:") as memory:
         tool = RecollectMemoryTool(memory, SCOPE)
         for command in COMMANDS:
-            print(f"{command['command']} {command['path']}")
+            first, last = command.get("view_range", (None, None))
+            print(f"{command['command']} {command['path']}{f', lines {first} to {last}' if first else ''}")
             try:
                 said = str(tool.call(command))
             except ToolError as refused:

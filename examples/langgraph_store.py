@@ -42,11 +42,12 @@ def concierge(state: Turn, runtime: Runtime[None]) -> dict[str, Any]:
         store.put(GUEST, key, {"text": text})
         return {"answer": f"noted under {key!r}"}
     best = store.search(GUEST, query=state["said"], limit=1)
-    return {"answer": f"{best[0].value['text']} ({best[0].key}, {best[0].score:.2f})" if best else "I do not know"}
+    return {"answer": f"{best[0].value['text']} ({best[0].key})" if best else "I do not know"}
 
 
 def main() -> None:
     """Two threads of one graph, which share nothing but the store."""
+    scope = f"{ROOT}/{'/'.join(GUEST)}"
     with recollect.open(":memory:") as memory:
         builder = StateGraph(Turn)
         builder.add_node("concierge", concierge)
@@ -59,8 +60,10 @@ def main() -> None:
             for one in said:
                 done = graph.invoke({"said": one, "answer": ""}, {"configurable": {"thread_id": thread}})
                 print(f"  {one}\n    -> {done['answer']}")
+                if one.endswith("?"):
+                    best = memory.search(one, scope=scope, limit=1)[0]
+                    print("\n".join(f"       {line}" for line in str(best.explanation).splitlines()))
 
-        scope = f"{ROOT}/{'/'.join(GUEST)}"
         seat = memory.kept("langgraph:seat", scope=scope)
         assert seat is not None
         print(f"what {scope} said of the seat: {[one.text for one in memory.history(seat.id, scope=scope)]}")

@@ -10,6 +10,8 @@ import pytest
 import recollect
 from recollect.model.usage import Use
 
+from .serving import served
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
@@ -82,6 +84,16 @@ def test_the_service_desk_can_be_had_as_an_export_with_what_its_colleagues_said(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_client_over_grpc_asks_the_server_that_is_named(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    with served(":memory:", tmp_path / "own", "--grpc-port", "0", others=("--no-mcp",)) as server:
+        (address,) = (line.removeprefix("gRPC at ") for line in server.told if line.startswith("gRPC at "))
+        key = server.token.read_text(encoding="utf-8").strip()
+        assert told("grpc_client.py", here, "hashing", address, key)[0] == "created: Ana prefers window seats"
+        assert server.given("stats", {})["memories"] > 0
+
+
 @pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
 def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_path: Path) -> None:
     lines = told("grpc_client.py", tmp_path, embedder)
@@ -98,20 +110,28 @@ def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_
 def test_the_langgraph_store_shares_between_threads_what_one_of_them_learned(tmp_path: Path) -> None:
     lines = told("langgraph_store.py", tmp_path, "hashing")
     after = lines[lines.index("thread friday") :]
-    assert after[2].startswith("    -> Ana prefers an aisle seat now (seat, ")
-    assert after[4].startswith("    -> Ana cannot eat peanuts (food, ")
+    answers = [place for place, line in enumerate(after) if line.startswith("    -> ")]
+    assert [after[place] for place in answers] == [
+        "    -> Ana prefers an aisle seat now (seat)",
+        "    -> Ana cannot eat peanuts (food)",
+    ]
+    assert all("  relevance " in after[place + 2] for place in answers)
     assert lines[-1].endswith("['Ana prefers a window seat', 'Ana prefers an aisle seat now']")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_agents_session_carries_its_history_and_can_be_recalled_from(tmp_path: Path) -> None:
-    lines = told("agents_session.py", tmp_path, "hashing")
-    answers = [line for line in lines if line.startswith("    -> ")]
-    assert answers == [f"    -> I see {turns} turns before this one" for turns in (0, 2, 0)]
-    assert lines[-2:] == [
-        "after both turns were taken back, friday has 0 items",
-        "monday knows: My router is a Fritzbox 7590",
+@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+def test_the_agents_session_carries_its_history_and_its_agent_knows_what_another_one_heard(
+    embedder: str, tmp_path: Path
+) -> None:
+    lines = told("agents_session.py", tmp_path, embedder)
+    answers = [line.removeprefix("    -> I see ") for line in lines if line.startswith("    -> ")]
+    assert [answers[place] for place in (0, 1, 3)] == [
+        "0 turns before this one, and know: nothing",
+        "2 turns before this one, and know: nothing",
+        "0 turns before this one, and know: My router is a Fritzbox 7590",
     ]
+    assert "taken back" in lines[-4]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -120,6 +140,7 @@ def test_the_anthropic_memory_has_a_history_and_no_passwords(tmp_path: Path) -> 
     refused = [line for line in lines if line.startswith("    refused: ")]
     assert ["(password)" in line for line in refused] == [True, False]
     assert "  1. '# Ana\\n- prefers window seats\\n'" in lines
+    assert "view /memories/people/ana.md, lines 2 to 3" in lines
     assert lines[-1] == "asked for her seat, the best memory is /memories/people/ana.md"
     assert list(tmp_path.iterdir()) == []
 
