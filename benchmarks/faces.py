@@ -1,8 +1,12 @@
 """Recall through HTTP, MCP in both revisions and gRPC beside the direct call, on the same store, in one run.
 
-Prints requests a second, p50 and p99 for one client and for many on loopback, and what each face adds to the median of
-the direct call: for one client the median over the rounds, in each of which every way is asked a block at a time, so
-that whatever else the machine does falls on all of them. A server is started as a process of its own.
+Prints requests a second, p50 and p99 for one client and for many on loopback, and what each face adds to the direct
+call. For one client that is the median of what each request took longer than the direct calls for the same question in
+the blocks before and after its own, so that a machine that slows down or speeds up meanwhile misleads little, and each
+has its caches as one has who asks again and again. The row of the direct call has what that gives of itself. A server
+is a process of its own, and so is a bare one: the direct call behind a socket and nothing else, which is what it costs
+on this machine to ask another process at all. These two are as any program has the engine; a server tells Python and
+its C library how to keep memory (docs/adr/0077).
 """
 
 import argparse
@@ -31,8 +35,14 @@ from recollect.grpc.v1 import recollect_pb2_grpc as stubs
 
 SCOPE = "acme/ana"
 BATCH = 1_000
-WARM = 5
+WARM = 3
 """How many requests of a block are not counted: a process that was not asked for a while catches up first."""
+
+DIRECT = "direct"
+
+FACES = ("http", "mcp", "mcp 2025", "grpc")
+MOST = 3.0
+"""How many milliseconds a face may add to the median of the direct call for one client."""
 
 Ask = Callable[[str], object]
 
@@ -48,7 +58,8 @@ def free_port() -> int:
 def serving(store: Path, folder: Path) -> Iterator[tuple[int, int, str]]:
     """A server of the store: its port for HTTP and MCP, that for gRPC, and the token it wants."""
     web, rpc, token = free_port(), free_port(), folder / "token"
-    environment = {**os.environ, "RECOLLECT_CONFIG": "", "RECOLLECT_SERVER_TOKEN_FILE": str(token)}
+    own = {"RECOLLECT_SERVER_TOKEN_FILE": str(token), "RECOLLECT_SERVER_KEYS": str(folder / "keys.json")}
+    environment = {**os.environ, "RECOLLECT_CONFIG": "", **own}
     command = [sys.executable, "-m", "recollect", "--db", str(store), "serve", "--port", str(web)]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen([*command, "--grpc-port", str(rpc), "--no-scheduler"], env=environment, stderr=log)
@@ -73,6 +84,44 @@ def until_ready(port: int, server: "subprocess.Popen[bytes]") -> None:
         finally:
             connection.close()
     raise SystemExit("the server has ended; its log says why")
+
+
+BARE = """
+import socket, sys, recollect
+engine = recollect.open(sys.argv[1], embedder=sys.argv[2])
+listening = socket.create_server(("127.0.0.1", 0))
+print(listening.getsockname()[1], flush=True)
+while True:
+    asking, _ = listening.accept()
+    while question := asking.recv(65536):
+        asking.sendall(engine.recall(question.decode(), scope=sys.argv[3]).text.encode() + b"\\0")
+"""
+
+
+@contextmanager
+def bare_server(store: Path, embedder: str) -> Iterator[int]:
+    """The direct call behind a socket, in a process of its own: its port."""
+    command = [sys.executable, "-c", BARE, str(store), embedder, SCOPE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()
+
+
+def over_a_socket(port: int) -> Ask:
+    """A client of the bare one."""
+    connection = socket.create_connection(("127.0.0.1", port))
+
+    def ask(question: str) -> object:
+        connection.sendall(question.encode())
+        answer = b""
+        while not answer.endswith(b"\0"):
+            answer += connection.recv(65536)
+        return answer
+
+    return ask
 
 
 def over_http(port: int, token: str) -> Ask:
@@ -138,25 +187,29 @@ def over_grpc(port: int, token: str) -> Ask:
 
 def alone(
     makers: dict[str, Callable[[], Ask]], questions: Sequence[str], *, blocks: int, size: int
-) -> dict[str, list[list[float]]]:
-    """How long one client waited for each answer, in milliseconds, by rounds; each block has a client of its own."""
-    found: dict[str, list[list[float]]] = {name: [] for name in makers}
-    for _ in range(blocks):
-        for name, make in makers.items():
-            ask, spent = make(), list[float]()
-            for place in range(WARM + size):
-                began = time.perf_counter()
-                ask(questions[place % len(questions)])
-                if place >= WARM:
-                    spent.append((time.perf_counter() - began) * 1000.0)
-            found[name].append(spent)
-    return found
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """How long one client waited for each answer, in milliseconds, and what each way adds to the direct call."""
+    spent: dict[str, list[float]] = {name: [] for name in makers}
+    more: dict[str, list[float]] = {name: [] for name in makers}
+    for block in range(blocks):
+        asked = [questions[(block * size + place) % len(questions)] for place in range(-WARM, size)]
+        for name in makers:
+            before, took, after = (
+                [timed(ask, question) for question in asked][WARM:]
+                for ask in (makers[DIRECT](), makers[name](), makers[DIRECT]())
+            )
+            spent[DIRECT] += before + after
+            spent[name] += took
+            for beside in (before, after):
+                more[name] += [one - other for one, other in zip(took, beside, strict=True)]
+    return spent, {name: statistics.median(each) for name, each in more.items()}
 
 
-def added(rounds: Sequence[Sequence[float]], direct: Sequence[Sequence[float]]) -> float:
-    """What a way adds to the direct call: the median over the rounds of the difference of their medians."""
-    pairs = zip(rounds, direct, strict=True)
-    return statistics.median(statistics.median(one) - statistics.median(beside) for one, beside in pairs)
+def timed(ask: Ask, question: str) -> float:
+    """For how many milliseconds an answer is waited for."""
+    began = time.perf_counter()
+    ask(question)
+    return (time.perf_counter() - began) * 1000.0
 
 
 def together(ask: Sequence[Ask], questions: Sequence[str], each: int) -> tuple[list[float], float]:
@@ -164,10 +217,7 @@ def together(ask: Sequence[Ask], questions: Sequence[str], each: int) -> tuple[l
     spent: list[float] = []
 
     def client(ask: Ask, first: int) -> None:
-        for place in range(each):
-            began = time.perf_counter()
-            ask(questions[(first + place) % len(questions)])
-            spent.append((time.perf_counter() - began) * 1000.0)
+        spent.extend(timed(ask, questions[(first + place) % len(questions)]) for place in range(each))
 
     threads = [threading.Thread(target=client, args=(one, first)) for first, one in enumerate(ask)]
     began = time.perf_counter()
@@ -188,8 +238,8 @@ def main() -> None:
     """Fill a store, start a server on it, and ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--blocks", type=int, default=20)
-    parser.add_argument("--size", type=int, default=12)
+    parser.add_argument("--blocks", type=int, default=16)
+    parser.add_argument("--size", type=int, default=10)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--each", type=int, default=6)
     parser.add_argument("--embedder", default="hashing")
@@ -202,28 +252,32 @@ def main() -> None:
             engine.remember_all([{"text": one, "scope": SCOPE} for one in said[start : start + BATCH]])
         questions = texts(64, 6, 2)
         print(f"{engine.stats(scope=SCOPE).memories} memories", flush=True)
-        with serving(store, folder) as (web, rpc, token):
+        with serving(store, folder) as (web, rpc, token), bare_server(store, options.embedder) as bare:
             makers: dict[str, Callable[[], Ask]] = {
-                "direct": lambda: lambda question: engine.recall(question, scope=SCOPE),
+                DIRECT: lambda: lambda question: engine.recall(question, scope=SCOPE),
+                "bare": lambda: over_a_socket(bare),
                 "http": lambda: over_http(web, token),
                 "mcp": lambda: over_mcp(web, token, PRESENT),
                 "mcp 2025": lambda: over_mcp(web, token, PREVIOUS),
                 "grpc": lambda: over_grpc(rpc, token),
             }
             print("1 client")
-            spent = alone(makers, questions, blocks=options.blocks, size=options.size)
-            for way, rounds in spent.items():
-                one = [each for block in rounds for each in block]
-                line(way, one, 1000.0 * len(one) / sum(one), added(rounds, spent["direct"]))
+            spent, more = alone(makers, questions, blocks=options.blocks, size=options.size)
+            for way, one in spent.items():
+                line(way, one, 1000.0 * len(one) / sum(one), more[way])
             print(f"{options.clients} clients")
             many = {
                 way: together([make() for _ in range(options.clients)], questions, options.each)
                 for way, make in makers.items()
+                if way != "bare"  # which answers one at a time
             }
-            direct = statistics.median(many["direct"][0])
+            direct = statistics.median(many[DIRECT][0])
             for way, (one, rate) in many.items():
                 line(way, one, rate, statistics.median(one) - direct)
         engine.close()
+    slow = [way for way in FACES if more[way] > MOST]
+    if slow:
+        sys.exit(f"{', '.join(slow)}: more than {MOST:g} ms are added to the direct call for one client")
 
 
 if __name__ == "__main__":
