@@ -21,6 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from recollect.grpc.server import METHODS, SERVICE, camel
 from recollect.grpc.statuses import DETAILS
 from recollect.grpc.v1 import recollect_pb2
+from recollect.mcp.short import EXPLAIN, SHORT
 from recollect.service.problems import Code
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract.served import TOOLS, Served
@@ -99,8 +100,9 @@ class Mcp:
             self._open = opening.pop_all()
 
     def ask(self, operation: str, given: Mapping[str, Any]) -> Answer:
-        """What a tool answers; the client holds it to the schema that the tool has."""
-        result = self._portal.call(self._client.call_tool, operation, dict(given))
+        """What a tool answers, all of it; the client holds it to the schema that the tool has."""
+        whole = {EXPLAIN: True} if operation in SHORT else {}
+        result = self._portal.call(self._client.call_tool, operation, {**whole, **given})
         found: dict[str, Any] = result.structured_content or {}
         if not result.is_error:
             return found

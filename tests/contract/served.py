@@ -14,7 +14,7 @@ from recollect.service.access import WHOLE, Grant, Right, a_reach
 from recollect.service.keys import KeyFile, issue
 from tests.acceptance.shell import ENVIRONMENT
 
-TOOLS = "core,observations,operator"
+TOOLS = "core,episodes,observations,operator"
 """The toolsets with every tool."""
 
 

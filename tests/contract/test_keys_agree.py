@@ -168,7 +168,7 @@ def test_a_key_that_may_only_read_is_refused_all_else_in_the_same_words(name: st
         if one.right is Right.READ:
             assert not isinstance(answer, Refusal) or answer.code is Code.NOT_FOUND, (operation, answer)
             continue
-        told = f"'{NAME}' may not {one.right.value} in '{OWN}'; its key lacks that right"
+        told = f"'{NAME}' lacks the right '{one.right.value}' in '{OWN}'; it takes a key that has it"
         assert answer == Refusal(Code.FORBIDDEN, told), operation
 
 

@@ -22,7 +22,7 @@ from recollect.errors import NotFound
 from recollect.grpc.server import METHODS, SERVICE, camel, start
 from recollect.grpc.v1 import recollect_pb2
 from recollect.mcp.catalogue import Entry, entries, toolsets
-from recollect.mcp.server import http_app
+from recollect.mcp.server import Door
 from recollect.rest.app import METRICS, PUBLIC, app
 from recollect.server.faces import MCP_PATH
 from recollect.service.access import Right, owner
@@ -91,7 +91,7 @@ def served(front: Front) -> Starlette:
     async def well() -> Health:
         return Health(store=True, embedder=None)
 
-    return app(front, well, bytes, mounts={MCP_PATH: http_app(front, toolsets(TOOLS))})
+    return app(front, well, bytes, mounts={MCP_PATH: Door(front, toolsets(TOOLS))})
 
 
 def test_every_operation_route_tool_and_call_has_a_policy(front: Front) -> None:
