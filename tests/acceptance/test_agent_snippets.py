@@ -1,5 +1,7 @@
 """What the guide has people paste into their agents is right: each snippet is read, and its command run."""
 
+import asyncio
+import functools
 import json
 import re
 import shlex
@@ -130,6 +132,18 @@ def test_the_command_in_a_snippet_speaks_mcp_from_any_folder_though_no_shell_rea
     listed, briefed = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda one: int(one["id"]))
     assert "recall" in [one["name"] for one in listed["result"]["tools"]]
     assert "Ana prefers window seats" in briefed["result"]["structuredContent"]["text"]
+
+
+def test_a_program_asks_the_server_with_the_official_client(home: Path) -> None:
+    shown: dict[str, Any] = {}
+    exec(GUIDE.code("python"), shown)  # noqa: S102  # it is our own page
+    with served_with_a_key(home) as there:
+        key = (home / ".config" / "recollect" / "my-agent.key").read_text(encoding="utf-8").strip()
+        asking = functools.partial(shown["told_about"], url=f"http://{there}/mcp", key=key)
+        assert "Ana prefers window seats" in asyncio.run(asking("which seat should I book?"))
+        with pytest.raises(ExceptionGroup) as raised:
+            asyncio.run(asking(" "))
+    assert raised.group_contains(RuntimeError, match="query")
 
 
 @pytest.mark.parametrize("typed", [typed for typed in hooks() if "--server" not in typed])
