@@ -99,10 +99,13 @@ class Forgetful(Protocol):
 
 @runtime_checkable
 class Fallible(Protocol):
-    """Knows whether it failed when it was last asked."""
+    """Knows whether it failed when it was last asked, and how often it has failed."""
 
     @property
     def failing(self) -> bool: ...
+
+    @property
+    def failures(self) -> int: ...
 
 
 class Writing(Protocol):

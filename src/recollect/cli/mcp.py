@@ -93,7 +93,7 @@ def opened(engine: "AbstractContextManager[Engine]") -> "Made":
     found = open.enter_context(engine)
     watch = watching(found)
     open.callback(watch.close)
-    front = Front(Service(found), nobody, Gate(frozenset()), limits=limits, heard=lambda _: watch.notice())
+    front = Front(Service(found), nobody, Gate(frozenset()), limits=limits, heard=watch.heard)
     open.callback(front.close)
     watch.notice()
     return front, open.close

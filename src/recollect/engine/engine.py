@@ -117,6 +117,11 @@ class Engine:
         return isinstance(self._world.embedder, Fallible) and self._world.embedder.failing
 
     @property
+    def embedder_failures(self) -> int:
+        """How often the model has failed since it was opened, so that none is missed between two looks."""
+        return self._world.embedder.failures if isinstance(self._world.embedder, Fallible) else 0
+
+    @property
     def curator(self) -> Curator:
         """What an operator may do to memories."""
         return Curator(lambda: self._open)

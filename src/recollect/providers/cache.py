@@ -37,6 +37,8 @@ class Cached:
         self._known: OrderedDict[bytes, Row] = OrderedDict()
         self.failing = False
         """Whether the embedder failed when it was last asked."""
+        self.failures = 0
+        """How often it has failed."""
 
     def __repr__(self) -> str:
         return f"Cached({self._embedder!r}, size={self._size})"
@@ -68,6 +70,8 @@ class Cached:
         except InvalidInput:
             raise
         except BaseException:
+            with self._lock.here:
+                self.failures += 1
             self.failing = True
             raise
         self.failing = False

@@ -52,6 +52,7 @@ class Watch:
         self._closed = False
         self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
+        self._failures = engine.embedder_failures
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
         self._look: tuple[Future[bool], float] | None = None
@@ -98,10 +99,18 @@ class Watch:
         return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
 
     def notice(self) -> None:
-        """Log what works less well than when it was last looked at, and what works again."""
+        """Log what works less well than when it was last looked at, and what works again.
+
+        A model that failed since then and works again is both, though nobody looked while it did not.
+        """
         with self._lock:
+            failures = self._engine.embedder_failures  # first, so that one meanwhile is seen now or the next time
             before, self._logged = self._logged, self.degraded()
             worse, better = _without(self._logged, before), _without(before, self._logged)
+            if failures > self._failures and self._embedder and EMBEDDER_FAILS not in (*before, *self._logged):
+                worse.append(EMBEDDER_FAILS)
+                better.append(EMBEDDER_FAILS)
+            self._failures = failures
         if worse:
             _LOG.warning("degraded", extra={"modes": worse})
         if better:

@@ -44,6 +44,27 @@ def piped(path: Path, *lines: bytes, **settings: str) -> tuple[list[dict[str, An
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
 
 
+def in_turn(path: Path, *lines: bytes, **settings: str) -> tuple[list[dict[str, Any]], str]:
+    """The same for lines of which each is said when the one before it is answered."""
+    with subprocess.Popen(
+        command(path, "--scope", SCOPE),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment(), **settings},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = []
+        for line in lines:
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        rest, said = process.communicate(timeout=60)
+        assert (process.returncode, rest) == (0, b""), said
+    return answers, said.decode()
+
+
 def remembered(path: Path) -> list[str]:
     with recollect.open(path, embedder="hashing") as engine:
         return [one.text for one in engine.memories(scope=SCOPE)]
@@ -134,10 +155,10 @@ def test_a_model_that_fails_is_said_on_standard_error_and_that_it_works_again(tm
     with serving(well, saying({"error": "no such model"}, 404), well) as model:
         address = {"RECOLLECT_EMBEDDER": f"{model.url}#tiny"}
         calls = [tool(number, "remember", text=f"fact {number}") for number in (1, 2)]
-        answers, said = piped(tmp_path / "agent.db", *calls, **address)
-    assert sorted(one["result"].get("isError", False) for one in answers) == [False, True]
+        answers, said = in_turn(tmp_path / "agent.db", *calls, **address)
+    assert [one["result"].get("isError", False) for one in answers] == [True, False]
     logged = [(one["event"], one["modes"]) for one in map(json.loads, said.splitlines())]
-    assert logged[0] == ("degraded", ["embedder failing"])
+    assert logged == [("degraded", ["embedder failing"]), ("recovered", ["embedder failing"])]
 
 
 def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_the_list(tmp_path: Path) -> None:

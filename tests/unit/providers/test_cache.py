@@ -57,7 +57,7 @@ def test_it_gives_what_its_embedder_gives_whatever_it_was_asked_before(calls: li
         np.testing.assert_array_equal(embed(cached, *texts), embed(plain, *texts))
 
 
-def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked() -> None:
+def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked_and_how_often() -> None:
     failures = [ProviderError("it is down"), ZeroDivisionError("its own fault"), InvalidInput("such a text")]
 
     def fail() -> None:
@@ -65,13 +65,14 @@ def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked() -> Non
             raise failures.pop(0)
 
     cached = Cached(Recording(fail))
-    seen = [cached.failing]
+    seen = [(cached.failing, cached.failures)]
     for _ in range(3):
         with pytest.raises((ProviderError, ZeroDivisionError, InvalidInput)):
             embed(cached, "tea")
-        seen.append(cached.failing)
+        seen.append((cached.failing, cached.failures))
     embed(cached, "tea")
-    assert [*seen, cached.failing] == [False, True, True, True, False]
+    seen.append((cached.failing, cached.failures))
+    assert seen == [(False, 0), (True, 1), (True, 2), (True, 2), (False, 2)]
 
 
 def test_it_is_called_like_its_embedder() -> None:

@@ -4,15 +4,20 @@ import asyncio
 import io
 import json
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from threading import Event
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import recollect
-from recollect.errors import StoreError
+from recollect.errors import ProviderError, StoreError
 from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
+from recollect.ports import Purpose
+from recollect.providers.hashing import Hashing
 from recollect.server import watching
 from recollect.server.letting import BY_TOKEN, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, OPEN, Entrance
 from recollect.server.metrics import Metrics
@@ -75,6 +80,37 @@ def test_what_works_less_well_is_logged_once_and_that_it_works_again(caplog: pyt
         watch.close()
     logged = [(one.getMessage(), vars(one)["modes"]) for one in caplog.records]
     assert logged == [("degraded", [NO_EMBEDDER, NO_SCHEDULER]), ("recovered", [NO_SCHEDULER])]
+
+
+def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_both(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Blinking(Hashing):
+        def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+            if "broken" in texts:
+                raise ProviderError("the model is down")
+            return super().embed(texts, purpose)
+
+    def fail(engine: recollect.Engine) -> None:
+        with pytest.raises(ProviderError):
+            engine.search("broken", scope="acme")
+
+    with recollect.open(":memory:", embedder=Blinking()) as engine, caplog.at_level(logging.WARNING):
+        watch = Watch(engine, engine.embedder, well)
+        for text in ("one", "two"):
+            fail(engine)
+            engine.remember(text, scope="acme")
+            watch.notice()
+            watch.notice()
+        fail(engine)
+        watch.notice()
+        fail(engine)
+        engine.remember("three", scope="acme")
+        watch.notice()
+        watch.close()
+        assert engine.embedder_failures == 4
+    assert [one.getMessage() for one in caplog.records] == ["degraded", "recovered"] * 3
+    assert {str(vars(one)["modes"]) for one in caplog.records} == {str([watching.EMBEDDER_FAILS])}
 
 
 def test_a_scheduler_fails_for_as_long_as_it_does_not_reach_its_store(caplog: pytest.LogCaptureFixture) -> None:
