@@ -89,10 +89,14 @@ class Http:
 
 
 class Mcp:
-    """The official client of MCP, at one revision of the protocol, with whatever it is connected to."""
+    """The official client of MCP, at one revision of the protocol, with whatever it is connected to.
 
-    def __init__(self, name: str, connecting: AbstractAsyncContextManager[Client]) -> None:
+    It asks for all that the other faces give, or, if it asks `in_short`, for what a model is told by itself.
+    """
+
+    def __init__(self, name: str, connecting: AbstractAsyncContextManager[Client], *, in_short: bool = False) -> None:
         self.name = name
+        self._explain = {} if in_short else {name: {EXPLAIN: True} for name in SHORT}
         self._open = ExitStack()
         with ExitStack() as opening:
             self._portal = opening.enter_context(start_blocking_portal())
@@ -100,9 +104,9 @@ class Mcp:
             self._open = opening.pop_all()
 
     def ask(self, operation: str, given: Mapping[str, Any]) -> Answer:
-        """What a tool answers, all of it; the client holds it to the schema that the tool has."""
-        whole = {EXPLAIN: True} if operation in SHORT else {}
-        result = self._portal.call(self._client.call_tool, operation, {**whole, **given})
+        """What a tool answers; the client holds it to the schema that the tool has."""
+        asked = {**self._explain.get(operation, {}), **given}
+        result = self._portal.call(self._client.call_tool, operation, asked)
         found: dict[str, Any] = result.structured_content or {}
         if not result.is_error:
             return found
@@ -125,11 +129,11 @@ async def _over_http(served: Served, mode: Any, key: str) -> AsyncIterator[Clien
             yield client
 
 
-def over_stdio(mode: Any, store: Path, *more: str) -> Mcp:
+def over_stdio(mode: Any, store: Path, *more: str, in_short: bool = False) -> Mcp:
     """Over standard input and output of a process that the client starts."""
     arguments = ["-m", "recollect", "--db", str(store), "mcp", "--tools", TOOLS, *more]
     started = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, **ENVIRONMENT})
-    return Mcp(f"mcp {mode} over stdio", Client(started, mode=mode))
+    return Mcp(f"mcp {mode} over stdio", Client(started, mode=mode), in_short=in_short)
 
 
 class Grpc:

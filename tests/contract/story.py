@@ -24,7 +24,7 @@ class Step:
     operation: str
     given: Mapping[str, Any]
     name: str | None = None
-    gives: tuple[str, ...] = ("id",)
+    gives: tuple[str | int, ...] = ("id",)
     typed: bool = True
     worded: bool = True
 
@@ -48,10 +48,8 @@ MEMORIES: Sequence[Step] = (
     Step("search", {"query": "where did Ana live?", "as_of": NOW, "past": True}),
     Step("brief", {"as_of": NOW, "tokens": 200}),
     Step("why", {"id": "{gate}", "query": "which seat should Ana get?", "as_of": NOW}),
-    Step(
-        "revise", {"id": "{gate}", "text": "The gate code is in the red safe", "at": NOON}, "red", ("memory", "commit")
-    ),
-    Step("get_history", {"id": "{gate}"}),
+    Step("revise", {"id": "{gate}", "text": "The gate code is in the red safe", "at": NOON}),
+    Step("get_history", {"id": "{gate}"}, "red", ("versions", -1, "commit")),
     Step("undo", {"run": "{red}"}),
     Step("forget", {"id": "{gate}"}),
     Step("forget", {"id": "{gate}"}),
@@ -203,7 +201,7 @@ def filled(value: Any, named: Mapping[str, Any]) -> Any:
             return value
 
 
-def _at(answer: Any, path: Sequence[str]) -> Any:
+def _at(answer: Any, path: Sequence[str | int]) -> Any:
     for part in path:
         answer = answer[part]
     return answer

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from recollect.mcp import short
+from recollect.mcp.short import SHORT
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
 from tests.contract.at_hand import CommandLine, Python, in_a_shell
@@ -27,15 +29,20 @@ SERVED: Mapping[str, Callable[[Served], Face]] = {
 }
 
 
-def spoken_with(mode: str) -> Callable[[Path], Face]:
+def spoken_with(mode: str, *, in_short: bool = False) -> Callable[[Path], Face]:
     """What starts a process that speaks MCP over standard input and output."""
-    return lambda store: over_stdio(mode, store)
+    return lambda store: over_stdio(mode, store, in_short=in_short)
+
+
+IN_SHORT = "mcp in short"
+"""MCP as models ask it, who are told a part of what all others are."""
 
 
 ALONE: Mapping[str, Callable[[Path], Face]] = {
     "python": Python,
     "command line": CommandLine,
     **{f"mcp over stdio, {era}": spoken_with(mode) for era, mode in ERAS.items()},
+    IN_SHORT: spoken_with("2026-07-28", in_short=True),
 }
 FACES = [name for name in (*ALONE, *SERVED) if name != "python"]
 
@@ -90,6 +97,12 @@ def as_sent(answer: Any) -> Any:
             return answer
 
 
+def known_by(name: str, step: Step, told: Any) -> Any:
+    """What a face is to tell of the library's answer: all of it, but for a model."""
+    kept = SHORT.get(step.operation) if name == IN_SHORT else None
+    return told if kept is None or isinstance(told, Refusal) else short.told(kept, told)
+
+
 def seen(name: str, step: Step, told: Any) -> Any:
     """What is told as far as a face can tell it."""
     if isinstance(told, Refusal):
@@ -107,7 +120,8 @@ def test_a_story_is_the_same_through_every_face(
     typed = name == "command line"
     root, apart = ROOTS.get(name, ROOT), LOOKED_AT if typed else {}
     ours, theirs = Told(ROOT, apart), Told(root, apart)
-    wanted = [(step, ours.comparable(one)) for step, one in expected(story) if step.typed or not typed]
+    told = [(step, known_by(name, step, one)) for step, one in expected(story) if step.typed or not typed]
+    wanted = [(step, ours.comparable(one)) for step, one in told]
     for (step, one), (_, answer) in zip(wanted, play(face(name), story, root), strict=True):
         known = in_a_shell(one, step.operation) if typed and isinstance(one, Refusal) else one
         assert seen(name, step, theirs.comparable(answer)) == seen(name, step, known), step

@@ -1,7 +1,7 @@
 """Catalogue: every tool as data, so that the list of them is told before anything that answers is loaded."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,10 @@ Toolsets = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One tool: what is told of it, who is offered it, and the schemas of what it takes and gives."""
+    """One tool: what is told of it, who is offered it, and the schemas of what it takes and gives.
+
+    `no_texts` are the arguments that are never a text, whether the schema tells of them or not.
+    """
 
     name: str
     title: str
@@ -35,6 +38,7 @@ class Entry:
     repeatable: bool
     input: Mapping[str, Any]
     output: Mapping[str, Any]
+    no_texts: Collection[str]
 
     def taken_from(self, caller: Caller) -> Mapping[str, Any]:
         """The schema of what it takes from a caller, who need not say a scope that goes without saying."""

@@ -27,9 +27,12 @@ def written() -> str:
 
 def _tool(operation: Operation[Any]) -> dict[str, Any]:
     given, told = operation.request.model_json_schema(), operation.answer.model_json_schema()
+    no_texts = [name for name, one in given["properties"].items() if not _takes_text(one, given.get("$defs", {}))]
     if (kept := SHORT.get(operation.name)) is not None:
-        told = _also_in_short(told, kept)
-        if operation.effect is Effect.NONE:  # what became of something is short enough; all of it can be had anyway
+        offered = operation.effect is Effect.NONE  # what became of something is short enough; all can be had anyway
+        told = _also_in_short(told, kept, "In short; all of it with explain." if offered else "In short.")
+        no_texts.append(EXPLAIN)
+        if offered:
             given["properties"][EXPLAIN] = _ALL_OF_IT
     return {
         "name": operation.name,
@@ -43,7 +46,17 @@ def _tool(operation: Operation[Any]) -> dict[str, Any]:
         "repeatable": operation.repeatable,
         "input": _schema(_for_models(_without_null(given), operation.toolset)),
         "output": _schema(told),
+        "no_texts": no_texts,
     }
+
+
+def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
+    """Whether what is so described may be a text."""
+    if (reference := told.get("$ref")) is not None:
+        return _takes_text(shared[reference.rpartition("/")[2]], shared)
+    if (choices := told.get("anyOf")) is not None:
+        return any(_takes_text(one, shared) for one in choices)
+    return bool(told.get("type", "string") == "string")
 
 
 _ALL_OF_IT: Mapping[str, Any] = {
@@ -59,7 +72,7 @@ _COUNTED: Mapping[str, Any] = {
 }
 
 
-def _also_in_short(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
+def _also_in_short(told: Mapping[str, Any], kept: Kept, remark: str) -> dict[str, Any]:
     """The schema of an answer as it is told in short and whole, in one: required is what both have."""
     shared = dict(told["$defs"])
     fields = {**told["properties"], **({LEFT_OUT: _COUNTED} if "excluded" in told["properties"] else {})}
@@ -68,16 +81,14 @@ def _also_in_short(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
             place = _one_of_them(fields[name])
             shared[place] = _with_few(shared[place], below)
     always = [name for name in told["required"] if name in kept and not _may_be_null(fields[name])]
-    return {**told, "description": _IN_SHORT, "properties": fields, "required": always, "$defs": shared}
+    about = f"{told['description']} {remark}"
+    return {**told, "description": about, "properties": fields, "required": always, "$defs": shared}
 
 
 def _with_few(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
     """The schema of one of several, of which what says nothing is left out."""
     always = [name for name in told["required"] if name in kept and _says_something(told["properties"][name])]
-    return {**told, "description": _IN_SHORT, "required": always}
-
-
-_IN_SHORT = "In short; all that is known with explain."
+    return {**told, "required": always}
 
 
 def _one_of_them(field: Mapping[str, Any]) -> str:

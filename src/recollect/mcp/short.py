@@ -77,16 +77,11 @@ def says_something(value: object) -> bool:
     return value is not None and value is not False and value not in ([], {})
 
 
-_TRUTHS = {"true": True, "false": False}
-"""What JSON in a text may say, which models give."""
-
-
 def asked(name: str, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Kept | None]:
     """What is given to a tool apart from how much is to be told, and what is told in short, if it is."""
     kept = SHORT.get(name)
     if kept is None or EXPLAIN not in given:
         return given, kept
-    explain = _TRUTHS.get(given[EXPLAIN], given[EXPLAIN]) if isinstance(given[EXPLAIN], str) else given[EXPLAIN]
-    if not isinstance(explain, bool):
+    if not isinstance(explain := given[EXPLAIN], bool):
         raise FieldError(f"{show(explain)} does not fit: input should be a valid boolean", field=EXPLAIN)
     return {key: value for key, value in given.items() if key != EXPLAIN}, None if explain else kept

@@ -338,6 +338,22 @@ def test_json_in_a_text_and_null_are_taken_as_they_were_meant(office: Office, ur
     asyncio.run(say())
 
 
+def test_what_is_not_told_of_a_tool_is_taken_as_it_was_meant_too(office: Office, url: str) -> None:
+    untold = {"metadata": '{"a": 1}', "derived_from": "[]", "evidence": "[]", "session": "7", "explain": "true"}
+    asked = {"depth": "50", "levels": '["plain"]', "turns": '[{"content": "tea?"}]', "explain": "true"}
+
+    async def say() -> None:
+        async with over_http(url, office.key(SCOPE)) as client:
+            told = {one.name: one.input_schema["properties"] for one in (await client.list_tools()).tools}
+            assert not told["remember"].keys() & untold.keys()
+            kept = await call(client, "remember", text="Ana likes tea", **untold)
+            assert (kept["memory"]["metadata"], kept["memory"]["session"]) == ({"a": 1}, "7")
+            found = await call(client, "recall", **asked)
+            assert [one["id"] for one in found["packed"]] == [kept["id"]]
+
+    asyncio.run(say())
+
+
 class Broken:
     """An embedder with a fault that nobody foresaw."""
 

@@ -55,6 +55,11 @@ def references(schema: object) -> list[str]:
             return []
 
 
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_what_a_tool_says_of_its_answer_names_no_wish_that_it_does_not_tell_of(entry: Entry) -> None:
+    assert ("explain" in entry.input["properties"]) == ("explain" in entry.output.get("description", ""))
+
+
 def test_no_argument_comes_in_a_header_as_well_which_the_face_says_of_them_all() -> None:
     assert "x-mcp-header" not in FILE.read_text(encoding="utf-8")
 

@@ -158,7 +158,7 @@ def test_what_is_asked_is_told_apart_from_how_much_of_it() -> None:
     assert short.asked("recall", {"query": "seat"}) == ({"query": "seat"}, SHORT["recall"])
     assert short.asked("recall", {"query": "seat", "explain": False}) == ({"query": "seat"}, SHORT["recall"])
     assert short.asked("recall", {"query": "seat", "explain": True}) == ({"query": "seat"}, None)
-    assert short.asked("remember", {"text": "tea", "explain": "true"}) == ({"text": "tea"}, None)
+    assert short.asked("remember", {"text": "tea", "explain": True}) == ({"text": "tea"}, None)
     with pytest.raises(FieldError, match="5 does not fit") as refused:
         short.asked("search", {"explain": 5})
     assert refused.value.field == "explain"
