@@ -20,7 +20,6 @@ from recollect.model.conversation import PROVENANCE, Role
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.scope import Scope, a_scope
-from recollect.model.trust import Provenance
 from recollect.model.verdict import Changed
 
 with brought_by("openai-agents"):
@@ -54,6 +53,15 @@ class _Place:
     moment: int
     call: str
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An item as it was added, the memory that it is, and where it stands."""
+
+    place: _Place
+    memory: Memory
+    value: TResponseInputItem
 
 
 class _Moments:
@@ -115,9 +123,9 @@ class RecollectSession(SessionABC):
         await asyncio.to_thread(self._clear)
 
     def _get(self, most: int | None) -> list[TResponseInputItem]:
-        found = self._memories()
+        found = self._items()
         wanted = found if most is None or most < 0 else found[max(len(found) - most, 0) :]
-        return [_item(one) for one in wanted]
+        return [one.value for one in wanted]
 
     def _add(self, items: Sequence[TResponseInputItem]) -> None:
         moment = self._moments.next(self._engine.now())
@@ -127,17 +135,17 @@ class RecollectSession(SessionABC):
         self._engine.keep(drafts, apart=True)
 
     def _pop(self) -> TResponseInputItem | None:
-        while found := self._memories():
+        while found := self._items():
             try:
-                receipt = self._engine.forget(found[-1].id, scope=self._scope)
+                receipt = self._engine.forget(found[-1].memory.id, scope=self._scope)
             except NotFound:  # somebody erased it since it was read
                 continue
             if isinstance(receipt.verdict, Changed):
-                return _item(found[-1])
+                return found[-1].value
         return None
 
     def _clear(self) -> None:
-        found = self._memories()
+        found = [one.memory for one in self._items()]
         active = [(one.scope, one.topic_key) for one in found if one.status is Status.ACTIVE and one.topic_key]
         self._engine.keep([], drop=active)
         for one in found:
@@ -145,21 +153,21 @@ class RecollectSession(SessionABC):
                 with suppress(NotFound):  # somebody erased it since it was read
                     self._engine.forget(one.id, scope=self._scope)
 
-    def _memories(self) -> list[Memory]:
-        """The memories that are items, in order."""
+    def _items(self) -> list[_Item]:
+        """The items in order."""
         there = self._engine.memories(scope=self._scope, statuses=SAID)
-        items = sorted((place, one.id, one) for one in there if (place := self._place(one)) is not None)
+        items = sorted(filter(None, map(self._item, there)), key=lambda one: (one.place, one.memory.id))
         if items:
-            self._moments.see(items[-1][0].moment)
-        return [one for _, _, one in items]
+            self._moments.see(items[-1].place.moment)
+        return items
 
-    def _place(self, memory: Memory) -> _Place | None:
-        """Where the item stands that a memory is; none if it is no item, whatever somebody noted in it.
+    def _item(self, memory: Memory) -> _Item | None:
+        """The item that a memory is; none if it is no item, whatever somebody noted in it.
 
         An item has the key of its place, and came through whom its role says: no tool says what only a model may.
         """
-        notes = notes_of(MARK, memory) or {}
-        match notes:
+        first = self._as_added(memory)
+        match notes_of(MARK, first):
             case {"moment": int() as moment, "call": str() as call, "number": int() as number}:
                 place = _Place(moment, call, number)
             case _:
@@ -167,18 +175,20 @@ class RecollectSession(SessionABC):
         if memory.topic_key != _key(place):
             return None
         try:
-            item = notes["value"] if "value" in notes else carried(MARK, memory)
-        except Conflict:  # it was revised, or never was an item
+            value = carried(MARK, first)
+        except Conflict:  # it never was an item
             return None
-        if not isinstance(item, Mapping) or self._came_through(memory) is not PROVENANCE[_role(item)]:
+        if not isinstance(value, dict) or first.provenance is not PROVENANCE[_role(value)]:
             return None
-        return place
+        return _Item(place, memory, cast("TResponseInputItem", value))
 
-    def _came_through(self, memory: Memory) -> Provenance:
-        """Through whom it came at first: whoever revised its text since has not changed the item."""
+    def _as_added(self, memory: Memory) -> Memory:
+        """The memory as it was at first: whoever revised it since has not changed the item."""
         if not memory.revisions:
-            return memory.provenance
-        return self._engine.history(memory.id, scope=self._scope)[0].provenance
+            return memory
+        with suppress(NotFound):  # somebody erased it since it was read
+            return self._engine.history(memory.id, scope=self._scope)[0]
+        return memory
 
     def _draft(self, item: TResponseInputItem, place: _Place) -> Draft:
         screened = _changed(item, self._engine.screened)
@@ -229,10 +239,6 @@ def _hushed(value: Any, name: str = "", levels: int = DEEPEST) -> Any:
 
 def _key(place: _Place) -> str:
     return a_key(PREFIX, f"{place.call}-{place.number}")
-
-
-def _item(memory: Memory) -> TResponseInputItem:
-    return cast("TResponseInputItem", carried(MARK, memory))
 
 
 def _role(item: Mapping[str, Any]) -> Role:
