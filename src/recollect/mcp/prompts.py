@@ -55,9 +55,9 @@ async def _save_lessons(_: Asking, given: Mapping[str, str]) -> str:
         "the user prefers, what was learned about the task at hand, what went wrong and how it was solved. Leave out "
         "what only mattered now, what documents say anyway, and all secrets.\n\n"
         f"Call remember for each{where}: one thing, in one sentence that stands on its own, with names instead of "
-        "pronouns and dates instead of 'today'. If a task is under way as an episode, end it with complete_episode, "
-        "its lessons and its failure modes. If you recalled a context, call feedback with its id and the ids of the "
-        "memories that helped or misled. Then list what you kept."
+        "pronouns and dates instead of 'today'. If a task is under way as an episode and you have complete_episode, "
+        "end it with its lessons and its failure modes. If you recalled a context, call feedback with its id and the "
+        "ids of the memories that helped or misled. Then list what you kept."
     )
 
 

@@ -1,0 +1,30 @@
+"""What a model is told of how to use the memory: only of tools that it has."""
+
+import asyncio
+import re
+
+import pytest
+
+from recollect.mcp.asking import Asking
+from recollect.mcp.catalogue import CORE, entries
+from recollect.mcp.guide import GUIDE, INSTRUCTIONS
+from recollect.mcp.prompts import PROMPTS
+from recollect.service.access import owner
+
+
+async def unasked(*_: object) -> dict[str, object]:
+    raise AssertionError("it is written without asking")
+
+
+SAVE_LESSONS = asyncio.run(PROMPTS["save_lessons"].written(Asking(unasked, owner()), {}))
+MORE = [name for name, one in entries().items() if one.toolset != CORE]
+
+
+@pytest.mark.parametrize("told", [INSTRUCTIONS, GUIDE, SAVE_LESSONS], ids=["instructions", "guide", "save_lessons"])
+def test_a_tool_that_not_every_model_has_is_named_as_one_that_it_may_have(told: str) -> None:
+    for sentence in re.split(r"(?<=[.:])\s+", told):
+        named = [
+            name for name in MORE if re.search(rf"\b{name}\b", sentence) and "_" in name or f"`{name}`" in sentence
+        ]
+        assert not named or "you have" in sentence, sentence
+    assert any("you have" in told for told in (GUIDE, SAVE_LESSONS))
