@@ -53,6 +53,16 @@ def remedy(given: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
 
 
+def frames(error: BaseException) -> list[str]:
+    """The places in the code that an error went through; of what was in hand there, nothing."""
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        found.append(f"{code.co_filename}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return found
+
+
 class RecollectError(Exception):
     """Anything recollect refuses or fails at; catch this to catch all of them."""
 

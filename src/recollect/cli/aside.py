@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recollect.cli.asking import Found, reached, said_by
-from recollect.errors import InvalidInput, RecollectError, show
+from recollect.errors import InvalidInput, RecollectError, frames, show
 from recollect.model.wording import RATED, printable
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def why_not(error: BaseException) -> str:
         return str(error) or type(error).__name__
     if isinstance(error, OSError):
         return said_by(error)
-    places = import_module("recollect.service.faults").frames(error.__traceback__)
+    places = frames(error)
     return f"something went wrong that should not: {type(error).__name__} at {', '.join(places[-1:])}"
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, frames
 from recollect.heirs import Lock
 
 _LOG = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Sweeper:
             self._sweep_until(stopping, every)
         except Exception as error:  # which nobody would hear of: this thread is nobody's
             problem = error
-            _LOG.exception("sweeper_ended")
+            _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": frames(error)})
         with suppress(InvalidStateError):  # whoever stopped it has cancelled this
             ended.set_result(None) if problem is None else ended.set_exception(problem)
 

@@ -2,9 +2,8 @@
 
 import logging
 import secrets
-import traceback
-from types import TracebackType
 
+from recollect.errors import frames
 from recollect.service.problems import INTERNAL, Problem
 
 _LOG = logging.getLogger(__name__)
@@ -13,11 +12,6 @@ _LOG = logging.getLogger(__name__)
 def fault(face: str, error: BaseException) -> Problem:
     """Log a fault of ours under an id, without a word of what it was about, and give what is told of it."""
     id = secrets.token_hex(6)
-    told = {"id": id, "face": face, "error": type(error).__name__, "frames": frames(error.__traceback__)}
+    told = {"id": id, "face": face, "error": type(error).__name__, "frames": frames(error)}
     _LOG.error("broke", extra=told)
     return Problem(code=INTERNAL.code, message=f"{INTERNAL.message} under {id}")
-
-
-def frames(trace: TracebackType | None) -> list[str]:
-    """The places in the code that an error went through; of what was in hand there, nothing."""
-    return [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(trace)]

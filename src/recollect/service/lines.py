@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from recollect.service.faults import frames
+from recollect.errors import frames
 
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 """What every record has; all else is a field that whoever logged it gave."""
@@ -31,6 +31,5 @@ class Lines(logging.Formatter):
 
 def _broken(record: logging.LogRecord) -> Mapping[str, Any]:
     """What broke and where; without its message, which could quote a memory."""
-    if not record.exc_info or record.exc_info[0] is None:
-        return {}
-    return {"error": record.exc_info[0].__name__, "frames": frames(record.exc_info[2])}
+    error = record.exc_info[1] if record.exc_info else None
+    return {} if error is None else {"error": type(error).__name__, "frames": frames(error)}

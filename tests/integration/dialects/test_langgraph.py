@@ -412,10 +412,13 @@ def test_a_sweep_that_fails_is_told_to_the_log_and_tried_again(caplog: pytest.Lo
 
 def test_a_sweeper_that_cannot_go_on_says_so_in_its_future_and_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     broken: dict[str, int] = {}
-    ended = Sweeper(lambda: broken["not there"], lambda: False).start(timedelta(milliseconds=1))
-    with pytest.raises(KeyError, match="not there"):
+    ended = Sweeper(lambda: broken["my secret"], lambda: False).start(timedelta(milliseconds=1))
+    with pytest.raises(KeyError, match="my secret"):
         ended.result()
-    until(lambda: [one.message for one in caplog.records] == ["sweeper_ended"])
+    (record,) = caplog.records
+    assert (record.message, vars(record)["error"]) == ("sweeper_ended", "KeyError")
+    assert "test_langgraph.py" in str(vars(record)["frames"])
+    assert "my secret" not in caplog.text + str(vars(record))
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), "5", True])
