@@ -19,7 +19,7 @@ from schemathesis.checks import (
 )
 
 from recollect.rest.openapi import document
-from recollect.service.operations import OPERATIONS
+from recollect.service.operations import OPERATIONS, SUBJECTS
 
 from .serving import LONG, Serving, served
 
@@ -29,7 +29,7 @@ CHECKS: list[Any] = [
     content_type_conformance,
     response_schema_conformance,
 ]
-SCHEMA = schemathesis.openapi.from_dict(dict(document(OPERATIONS.values())))
+SCHEMA = schemathesis.openapi.from_dict(dict(document(SUBJECTS)))
 EXAMPLES = 6
 BOUNDED = settings(
     max_examples=EXAMPLES,

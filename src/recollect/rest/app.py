@@ -24,14 +24,14 @@ from recollect.service.headers import single
 from recollect.service.health import LookAfter
 from recollect.service.keys import bearer
 from recollect.service.operation import Operation
-from recollect.service.operations import OPERATIONS
+from recollect.service.operations import OPERATIONS, SUBJECTS
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 PUBLIC: Mapping[str, Callable[[LookAfter], Endpoint]] = {
     "/health/live": lambda _: _live,
     "/health/ready": lambda health: partial(_ready, health),
-    "/openapi.json": lambda _: partial(_described, problems.as_json(openapi.document(OPERATIONS.values()))),
+    "/openapi.json": lambda _: partial(_described, problems.as_json(openapi.document(SUBJECTS))),
 }
 """What needs no key, and tells nothing of memories: what answers at each path, for a server that is so looked after."""
 

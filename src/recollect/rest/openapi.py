@@ -27,9 +27,9 @@ _KEY = {
 }
 
 
-def document(operations: Iterable[Operation[Any]]) -> Mapping[str, Any]:
-    """Every operation with what it takes and gives, and all that can go wrong."""
-    known = list(operations)
+def document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[str, Any]:
+    """Every operation with what it takes and gives, and all that can go wrong, by what it is about."""
+    known = [(subject, one) for subject, several in subjects.items() for one in several]
     return {
         "openapi": VERSION,
         "info": {
@@ -38,9 +38,10 @@ def document(operations: Iterable[Operation[Any]]) -> Mapping[str, Any]:
             "description": "Memories for agents: kept, found, ranked, explained and packed.",
         },
         "security": [{"key": []}],
-        "paths": {**{f"{PREFIX}{one.name}": {"post": _operation(one)} for one in known}, **_WATCHING},
+        "tags": [{"name": subject} for subject in subjects],
+        "paths": {**{f"{PREFIX}{one.name}": {"post": _operation(subject, one)} for subject, one in known}, **_WATCHING},
         "components": {
-            "schemas": {**dict(_schemas(known)), "Problem": dict(problems.SCHEMA), "Health": _HEALTH},
+            "schemas": {**dict(_schemas(one for _, one in known)), "Problem": dict(problems.SCHEMA), "Health": _HEALTH},
             "responses": {status.name: _problem(status) for status in TOLD},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "`recollect keys add`"}},
         },
@@ -52,12 +53,12 @@ def request_name(operation: Operation[Any]) -> str:
     return f"{operation.name.title().replace('_', '')}Request"
 
 
-def _operation(one: Operation[Any]) -> dict[str, Any]:
+def _operation(subject: str, one: Operation[Any]) -> dict[str, Any]:
     return {
         "operationId": one.name,
         "summary": one.title,
         "description": f"{one.about}\n\n{_policy(one)}",
-        "tags": [one.toolset.value],
+        "tags": [subject],
         **({"parameters": [_KEY]} if one.keyed else {}),
         "requestBody": {"required": True, "content": {JSON: {"schema": _ref(request_name(one))}}},
         "responses": {

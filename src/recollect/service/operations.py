@@ -7,13 +7,18 @@ from typing import Any
 from recollect.service import happenings, memories, observations, recalls, tasks, upkeep
 from recollect.service.operation import Operation
 
-_ALL: tuple[Operation[Any], ...] = (
-    *recalls.OPERATIONS,
-    *memories.OPERATIONS,
-    *happenings.OPERATIONS,
-    *tasks.OPERATIONS,
-    *upkeep.OPERATIONS,
-    *observations.OPERATIONS,
+SUBJECTS: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
+    {
+        "recall": recalls.OPERATIONS,
+        "memories": memories.OPERATIONS,
+        "events": happenings.OPERATIONS,
+        "episodes": tasks.OPERATIONS,
+        "upkeep": upkeep.OPERATIONS,
+        "observations": observations.OPERATIONS,
+    }
 )
+"""The same by what they are about, as people look for them."""
 
-OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType({one.name: one for one in _ALL})
+OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType(
+    {one.name: one for several in SUBJECTS.values() for one in several}
+)

@@ -9,9 +9,9 @@ import pytest
 
 from recollect.rest.openapi import document
 from recollect.rest.problems import STATUSES
-from recollect.service.operations import OPERATIONS
+from recollect.service.operations import OPERATIONS, SUBJECTS
 
-DOCUMENT: Any = json.loads(json.dumps(document(OPERATIONS.values())))
+DOCUMENT: Any = json.loads(json.dumps(document(SUBJECTS)))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -23,6 +23,18 @@ def test_every_operation_is_there_with_its_right_and_its_problems(name: str) -> 
     assert {str(status.value) for status in STATUSES.values()} | {"200"} <= set(told["responses"])
     assert "security" not in told  # that of the document holds
     assert ("parameters" in told) is OPERATIONS[name].keyed
+
+
+def test_operations_are_told_by_what_they_are_about_whoever_is_offered_them_as_tools() -> None:
+    assert [one["name"] for one in DOCUMENT["tags"]] == list(SUBJECTS)
+    for subject, several in SUBJECTS.items():
+        assert {*several} == {one for one in OPERATIONS.values() if tags(one.name) == [subject]}
+    assert tags("remember") == tags("remember_all") == tags("pin") == ["memories"]
+
+
+def tags(name: str) -> list[str]:
+    found: list[str] = DOCUMENT["paths"][f"/v1/{name}"]["post"]["tags"]
+    return found
 
 
 def test_everything_that_is_referred_to_is_there() -> None:
