@@ -5,7 +5,10 @@ from asyncio import TimerHandle, Transport
 from http import HTTPStatus
 from typing import Any, Final
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from recollect.errors import InvalidInput
 
 HEAD_BYTES: Final = 65_536
 """How many bytes the head of a request has at most, with whatever follows its body."""
@@ -21,8 +24,6 @@ LAST_SECONDS: Final = 1.0
 
 TOO_LARGE: Final = f"the head of a request has at most {HEAD_BYTES} bytes and {HEADERS} headers; send less"
 ENDING: Final = "the server ends before the whole request has come; nothing of it was done, so send it again"
-
-
 NO_UPGRADE: Final = "no other protocol is spoken here; send no Upgrade"
 
 UPGRADE: Final = re.compile(rb"(?<=\r\n)upgrade(?=[ \t]*:)", re.IGNORECASE)
@@ -174,6 +175,15 @@ class Connection(HttpToolsProtocol):
         head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(told)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + f"{head}{told}".encode("ascii"))
         self.transport.close()
+
+
+def refuse_unknown_uvicorn() -> None:
+    """Refuse to listen by a uvicorn that does not tell us of a wish for another protocol: a body would then be read as
+    the next request, without anybody noticing.
+    """
+    if not hasattr(HttpToolsProtocol, "_unsupported_upgrade_warning"):
+        has = f"uvicorn {uvicorn.__version__} reads requests in a way that is not known to be safe here"
+        raise InvalidInput(f"{has}; install uvicorn 0.54, or a newer recollect")
 
 
 def _staying(data: bytes, *, begins: bool) -> bytes:

@@ -28,7 +28,7 @@ from recollect.model.timetable import Occurrence
 from recollect.rest.app import app as http_app
 from recollect.server import faces, logs
 from recollect.server.allocation import keep_what_is_freed, look_past_what_stays
-from recollect.server.connection import Connection
+from recollect.server.connection import Connection, refuse_unknown_uvicorn
 from recollect.server.letting import Letting, gate, letting
 from recollect.server.limiting import limits
 from recollect.server.metrics import Metrics
@@ -106,6 +106,7 @@ def wanted(
 
 def serve(wanted: Wanted, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; gives what a shell is to learn. `tell` gets what there is to know at the start."""
+    refuse_unknown_uvicorn()
     server = wanted.settings.server
     let_in = letting(server)
     with _listening(server.host, server.port) as listening, opened() as engine:

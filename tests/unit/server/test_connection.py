@@ -8,9 +8,21 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from recollect.server.connection import ENDING, HEAD_BYTES, HEADERS, NO_UPGRADE, TOO_LARGE, Connection
+import recollect
+from recollect.errors import InvalidInput
+from recollect.server.connection import (
+    ENDING,
+    HEAD_BYTES,
+    HEADERS,
+    NO_UPGRADE,
+    TOO_LARGE,
+    Connection,
+    refuse_unknown_uvicorn,
+)
+from recollect.server.serve import serve, wanted
 
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
@@ -281,3 +293,12 @@ def test_a_body_that_comes_soon_after_is_answered(monkeypatch: pytest.MonkeyPatc
         return answer
 
     assert of(asyncio.run(asked())) == (200, b"1 2 4")
+
+
+def test_a_uvicorn_that_tells_nothing_of_other_protocols_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_unknown_uvicorn()
+    monkeypatch.delattr(HttpToolsProtocol, "_unsupported_upgrade_warning")
+    told = list[str]()
+    with pytest.raises(InvalidInput, match="install uvicorn"):
+        serve(wanted(":memory:", shown="nothing"), lambda: recollect.open(":memory:", embedder="hashing"), told.append)
+    assert told == []
