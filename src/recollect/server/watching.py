@@ -69,8 +69,9 @@ class Watch:
             self._writes_fail = True
         if effect is Effect.ADDS and one.outcome == OK:  # what removes may only have told what it would
             self._writes_fail = False
-        if (one.outcome in OF_THE_STORE or not self._is_there) and not self._closed:
-            self._begun()
+        with self._lock:
+            if (one.outcome in OF_THE_STORE or not self._is_there) and not self._closed:
+                self._look_now()
         self.notice()
 
     def worked(self, one: Occurrence | Failure) -> None:
@@ -143,9 +144,12 @@ class Watch:
     def _begun(self) -> "tuple[Future[bool], float]":
         """The look that is under way, or else a new one, and until when it is waited for."""
         with self._lock:
-            if self._look is None or self._look[0].done():
-                self._look = (self._thread.submit(self._reaches), time.monotonic() + LONGEST_LOOK)
-            return self._look
+            return self._look_now()
+
+    def _look_now(self) -> "tuple[Future[bool], float]":
+        if self._look is None or self._look[0].done():
+            self._look = (self._thread.submit(self._reaches), time.monotonic() + LONGEST_LOOK)
+        return self._look
 
     def _reaches(self) -> bool:
         self._is_there = there = self._is_reached()
@@ -163,7 +167,8 @@ class Watch:
 
     def close(self) -> None:
         """Look no more."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

@@ -147,8 +147,13 @@ class KeyFile:
         self._read: tuple[tuple[int, int, int] | None, Mapping[str, Key]] = (None, {})
 
     def keys(self) -> Mapping[str, Key]:
-        """Every key by its id, as the file is now; none, if there is no file."""
+        """Every key by its id, as the file is now; none, if there never was a file.
+
+        One that is gone is no file without keys: nobody revoked them, and whoever lost a disk lets nobody in by that.
+        """
         stamp = self._stamp()
+        if stamp is None and self._read[0] is not None:
+            raise InvalidInput(f"the keys in {str(self.path)!r} are gone; put the file back, or start anew without")
         if stamp != self._read[0]:
             self._read = (stamp, {} if stamp is None else {one.id: one for one in read_keys(self.path)})
         return self._read[1]

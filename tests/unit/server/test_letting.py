@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.config import ServerSettings
-from recollect.errors import AccessDenied, FieldError, InvalidInput, Unauthenticated
+from recollect.errors import AccessDenied, FieldError, InvalidInput, RecollectError, Unauthenticated
 from recollect.server.letting import (
     BY_TOKEN,
     KEYS_EXPIRED,
@@ -65,8 +65,24 @@ def test_nobody_can_come_in_by_keys_that_are_broken_or_over_or_from_elsewhere_if
     kept = file.path.read_text(encoding="utf-8")
     file.path.write_text(f"{kept} ", encoding="utf-8")
     assert (found.entrance(), found.entrance().is_open) == (Entrance(KEYS_UNREADABLE), False)
-    file.path.unlink()
+    file.path.chmod(0o600)
+    for key in (over, good):
+        file.revoke(key.id)
     assert (found.entrance(), found.entrance().is_open) == (Entrance(NO_KEYS), False)
+
+
+def test_a_file_of_keys_that_is_gone_lets_nobody_in_not_even_by_the_token(tmp_path: Path) -> None:
+    file, key = KeyFile(tmp_path / "keys.json"), a_key(datetime.now(UTC))
+    file.add(key)
+    found = letting(a_place(tmp_path))
+    kept = file.path.read_bytes()
+    file.path.unlink()
+    assert found.entrance() == Entrance(KEYS_UNREADABLE)
+    with pytest.raises(RecollectError, match="nobody is let in"):
+        found.authenticate((tmp_path / "token").read_text(encoding="utf-8").strip())
+    file.path.write_bytes(kept)
+    file.path.chmod(0o600)
+    assert found.entrance() == OPEN
 
 
 def test_on_this_machine_the_token_lets_in_once_the_last_key_is_revoked_though_it_began_with_keys(

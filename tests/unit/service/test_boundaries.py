@@ -289,7 +289,7 @@ def test_whoever_writes_and_does_not_read_learns_nothing_by_sending_it_again(ser
     assert "0.25" not in str(refused.value)
 
 
-def test_whoever_writes_and_does_not_read_cannot_have_guesses_at_a_text_confirmed(service: Service) -> None:
+def test_whoever_writes_and_does_not_read_is_not_told_which_memories_an_answer_quotes(service: Service) -> None:
     asked(service, "remember", text="The vault of the bank opens with the code four seven one one")
     context = asked(service, "recall", query="how does the vault open?")["id"]
     answer = "It opens with the code four seven one one"
