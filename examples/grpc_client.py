@@ -1,8 +1,8 @@
 """A client over gRPC: all that it knows of the memory of an agent, it knows through the generated stubs.
 
-Run from the root of a clone, with `source .venv/bin/activate`: `python examples/grpc_client.py 127.0.0.1:8766 KEY` asks
-a server that runs, with a key that may read, write and admin in acme/ana, or with the token of its owner. Without an
-address and a key it starts a server of its own, with a store that is gone afterwards.
+Run from the root of a clone, with `source .venv/bin/activate`: `python examples/grpc_client.py 127.0.0.1:8766` asks a
+server that runs, with a key in the variable RECOLLECT_KEY that may read, write and admin in acme/ana, or with the token
+of its owner there. Without an address it starts a server of its own, with a store that is gone afterwards.
 """
 
 import os
@@ -92,13 +92,13 @@ def a_server() -> Iterator[tuple[str, str]]:
 def main(arguments: list[str]) -> None:
     """Ask the server that is named, or one of our own."""
     match arguments:
-        case [address, key]:
-            ask(address, key)
+        case [address]:
+            ask(address, os.environ.get("RECOLLECT_KEY") or sys.exit("put a key into the variable RECOLLECT_KEY"))
         case []:
             with a_server() as (address, token):
                 ask(address, token)
         case _:
-            sys.exit("say both an address and a key, as 127.0.0.1:8766 rk_…, or neither")
+            sys.exit("say an address, as 127.0.0.1:8766, or nothing")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 
-def told(program: str, folder: Path, embedder: str, *arguments: str) -> list[str]:
+def told(program: str, folder: Path, embedder: str, *arguments: str, **variables: str) -> list[str]:
     """The lines that the example prints, where warnings are errors."""
-    there = {**os.environ, "RECOLLECT_EMBEDDER": embedder, "PYTHONUTF8": "1"}
+    there = {**os.environ, "RECOLLECT_EMBEDDER": embedder, "PYTHONUTF8": "1", **variables}
     command = [sys.executable, "-W", "error", str(EXAMPLES / program), *arguments]
     done = subprocess.run(command, cwd=folder, env=there, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -90,7 +90,8 @@ def test_a_client_over_grpc_asks_the_server_that_is_named(tmp_path: Path) -> Non
     with served(":memory:", tmp_path / "own", "--grpc-port", "0", others=("--no-mcp",)) as server:
         (address,) = (line.removeprefix("gRPC at ") for line in server.told if line.startswith("gRPC at "))
         key = server.token.read_text(encoding="utf-8").strip()
-        assert told("grpc_client.py", here, "hashing", address, key)[0] == "created: Ana prefers window seats"
+        lines = told("grpc_client.py", here, "hashing", address, RECOLLECT_KEY=key)
+        assert lines[0] == "created: Ana prefers window seats"
         assert server.given("stats", {})["memories"] > 0
 
 

@@ -14,6 +14,7 @@ from recollect.mcp import short
 from recollect.mcp.catalogue import entries
 from recollect.mcp.short import LEFT_OUT, SHORT, Kept, says_something
 from recollect.service.access import owner
+from recollect.service.operations import OPERATIONS
 from recollect.service.service import Service
 
 SCOPE = "acme/ana"
@@ -168,3 +169,17 @@ def test_a_tool_that_tells_all_anyway_takes_no_wish_for_it() -> None:
     assert short.asked("get_memory", {"explain": True}) == ({"explain": True}, None)
     takers = {name for name, entry in entries().items() if "explain" in entry.input["properties"]}
     assert takers == {name for name in SHORT if entries()[name].read_only}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_only_what_there_is_can_be_kept(name: str) -> None:
+    answer = OPERATIONS[name].answer.model_json_schema()
+
+    def refuse_unknown(kept: Kept, told: Mapping[str, Any]) -> None:
+        assert not kept.keys() - told["properties"].keys()
+        for field, below in kept.items():
+            if below is not None:
+                reference = told["properties"][field]["items"]["$ref"]
+                refuse_unknown(below, answer["$defs"][reference.rpartition("/")[2]])
+
+    refuse_unknown(SHORT[name], answer)
