@@ -16,7 +16,11 @@ async def unasked(*_: object) -> dict[str, object]:
     raise AssertionError("it is written without asking")
 
 
-SAVE_LESSONS = asyncio.run(PROMPTS["save_lessons"].written(Asking(unasked, owner()), {}))
+async def save_lessons() -> str:
+    return await PROMPTS["save_lessons"].written(Asking(unasked, owner()), {})
+
+
+SAVE_LESSONS = asyncio.run(save_lessons())
 MORE = [name if "_" in name else f"`{name}`" for name, one in entries().items() if one.toolset != CORE]
 """What names a tool that not every model has; a word that may mean something else does so only as code."""
 
