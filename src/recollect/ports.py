@@ -271,6 +271,11 @@ class Store(Protocol):
         """Whether nothing can be written to it, and whoever tries is refused."""
         ...
 
+    @property
+    def takes_writes(self) -> bool:
+        """Whether it did not fail when something was last to be written, by whoever waits for it or later."""
+        ...
+
     def encoder(self) -> Encoder | None:
         """The model its vectors come from, once there are any."""
         ...
@@ -403,12 +408,16 @@ class Store(Protocol):
         """Run the change soon, together with others, at the latest when the store is closed."""
         ...
 
+    def settle(self) -> None:
+        """Wait until what was to be done later is done, or has failed."""
+        ...
+
     def flush(self) -> None:
-        """Wait until what was to be done later is done."""
+        """The same; raises if any of it has failed since somebody was told so."""
         ...
 
     def close(self) -> None:
-        """Let go of the store; what was to be done later is done before."""
+        """Let go of the store; what was to be done later is done before, and raises like `flush`."""
         ...
 
 

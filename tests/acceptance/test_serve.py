@@ -315,6 +315,28 @@ def test_a_store_that_takes_no_writes_is_told_of_until_it_does(tmp_path: Path) -
     assert told[-2:] == [("degraded", ["store takes no writes"]), ("recovered", ["store takes no writes"])]
 
 
+def test_a_store_that_takes_no_writes_is_told_of_also_if_agents_only_recall_and_fails_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with served(str(path), tmp_path / "own", "--no-scheduler") as server:
+
+        def degraded() -> bool:
+            return "store takes no writes" in httpx.get(f"{server.url}/health/ready", timeout=60).json()["degraded"]
+
+        server.given("remember_all", {"scope": "acme/ana", "drafts": [{"text": f"fact {one}"} for one in range(50)]})
+        most = max(one.stat().st_size for one in tmp_path.glob("memory.db*"))
+        pid, (soft, hard) = server.process.pid, resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, hard))  # as if the disk were full
+        assert any(server.given("recall", ASKED) and degraded() for _ in range(999))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+        server.given("remember", {**TEA, "scope": "other/bo"})
+        assert server.given("stats", {"scope": "other/bo"})["memories"] == 1
+        assert not degraded()
+        server.process.terminate()
+        assert server.ended() == 0
+    lost = [one for one in server.events() if one["event"] == "changes_put_off_lost"]
+    assert "of the changes put off failed" in lost[0]["problem"]
+
+
 WATCHED = """
 import atexit, gc, runpy
 atexit.register(lambda: print(gc.get_freeze_count(), flush=True))

@@ -107,6 +107,11 @@ class Engine:
         return self._closed
 
     @property
+    def takes_writes(self) -> bool:
+        """Whether the store did not fail when something was last to be written, which is not done for this."""
+        return self._world.store.takes_writes
+
+    @property
     def embedder(self) -> str:
         """The name of the model that embeds."""
         return self._open.encoder.name
@@ -500,7 +505,7 @@ class Engine:
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """What happened to the memory since it was written."""
         world, whose = self._open, a_scope(scope)
-        world.store.flush()
+        world.store.settle()
         memory = self.get(id, scope=whose)
         return world.store.usage(whose, [memory.id])[0]
 
@@ -565,7 +570,7 @@ class Engine:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
         world, whose = self._open, None if scope is None else a_scope(scope)
         limits.a_flag("below", below)
-        world.store.flush()
+        world.store.settle()
         return world.store.stats(whose, below=below)
 
     def plan(
@@ -692,7 +697,7 @@ class Engine:
         store, target, told = self._open.store, Path(limits.a_path("path", path)), _told(progress)
         if not isinstance(store, Durable):
             raise InvalidInput("this store has no file to copy; use `export`")
-        store.flush()
+        store.settle()
         store.backup(target, told)
         return target
 

@@ -185,7 +185,7 @@ def _has_room(policy: Policy, writing: Writing, back: Memory, restored: Collecti
 
 
 def _erasure(world: World, scope: Scope, change: Callable[[Writing], _Done]) -> Erasure:
-    world.store.flush()  # traces that are still to be written may name what is erased
+    world.store.settle()  # traces that are still to be written may name what is erased
     done = world.store.write(change)
     erased = done.erased
     receipt = Erasure(

@@ -46,7 +46,7 @@ def experience(world: World, scope: Scope, profile: Profile, progress: Progress)
     """
     from recollect.model.experience import Experiences, LeftOut
 
-    world.store.flush()
+    world.store.settle()
     left_out = Counter[LeftOut]()
     fit: list[Told] = []
     for one in _told(world, scope):

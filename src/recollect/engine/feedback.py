@@ -46,7 +46,7 @@ def feedback(
     now = world.now()
     principal = str(scope) if by is None else _a_principal(world, by)
     said = None if answer is None else _an_answer(world, answer)
-    world.store.flush()
+    world.store.settle()
     trace = found_context(world.store.context(scope, context) if limits.can_be_kept(context) else None, scope, context)
     copied = answer is not None and trace.marker in answer  # which nothing has but the context itself
     memories = [] if said is None or copied else _as_packed(world, trace)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def replay(world: World, scope: Scope, context: str) -> Replay:
     """The context of the scope made once more, and how it differs from what was recorded. Nothing is written."""
-    world.store.flush()
+    world.store.settle()
     trace = found_context(world.store.context(scope, context) if limits.can_be_kept(context) else None, scope, context)
     request, found = ask_again(world, trace)
 

@@ -152,7 +152,7 @@ def _known(world: World, scope: Scope, now: datetime) -> list[_Group]:
     ids = [id for members in noted.values() for id in members]
     if not ids:
         return []
-    world.store.flush()  # what was served is counted soon
+    world.store.settle()  # what was served is counted soon
     there = {one.id: one for one in world.store.get(scope, ids) if _holds(one, scope, now)}
     usage = dict(zip(ids, world.store.usage(scope, ids), strict=True))
     found = [(id, [there[one] for one in members if one in there]) for id, members in noted.items()]

@@ -36,7 +36,7 @@ BATCH = 64
 
 def export(world: World, scope: Scope | None) -> Iterator[str]:
     """The lines of an export; the last one has the sum of all before, so that a cut or changed file is noticed."""
-    world.store.flush()
+    world.store.settle()
     sum, count = hashlib.sha256(), 0
     for line in _body(world, scope):
         sum.update(line.encode("ascii"))

@@ -132,7 +132,7 @@ def record(world: World, deed: Deed) -> Memory:
     deed = _clean(world, deed)
     new = MemoryId(world.new_id(now))
     if deed.context is not None:
-        world.store.flush()  # the trace of a context is written soon after it was made
+        world.store.settle()  # the trace of a context is written soon after it was made
 
     def change(writing: Writing) -> Memory:
         episode = own_episode(writing, scope, id)
@@ -247,7 +247,7 @@ def complete(world: World, scope: Scope, id: str, ending: Ending) -> Ended:
     if both is not None:
         raise FieldError(f"{show(both)} is told as a failure mode too; say it as one of the two", field="lessons")
     ending = replace(ending, lessons=lessons, failure_modes=failures)
-    world.store.flush()  # traces of contexts
+    world.store.settle()  # traces of contexts
     drafts = _learned(find_episode(world, scope, id), ending)
     done: list[Memory] = []
 

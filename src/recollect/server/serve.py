@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from recollect import config, wiring
 from recollect.config import Settings
 from recollect.engine.engine import Engine
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.jobs.work import Failure
 from recollect.model.limits import IN_MEMORY
 from recollect.model.timetable import Occurrence
@@ -119,8 +119,17 @@ def serve(wanted: Wanted, opened: Callable[[], AbstractContextManager[Engine]], 
             _LOG.error("left_under_way", extra={"what": serving.left})
             _is_done(engine.flush, LAST_WORDS)
             os._exit(ENDED_EARLY)
+        _tell_of_what_was_lost(engine)
     _LOG.info("ended")
     return 0
+
+
+def _tell_of_what_was_lost(engine: Engine) -> None:
+    """Log what was put off by requests and could not be written; of each it was logged when it failed."""
+    try:
+        engine.flush()
+    except StoreError as error:
+        _LOG.error("changes_put_off_lost", extra={"problem": str(error)})
 
 
 class Serving:

@@ -15,10 +15,8 @@ from recollect.jobs.work import Failure
 from recollect.model.timetable import Occurrence, State
 from recollect.server.letting import MODES as OF_LETTING
 from recollect.server.letting import OPEN, Entrance
-from recollect.service.front import OK, Asked
+from recollect.service.front import Asked
 from recollect.service.health import Health
-from recollect.service.operation import Effect
-from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
 
 _LOG = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ class Watch:
     def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], Entrance]) -> None:
         """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
         self._engine, self._embedder, self._entrance = engine, embedder, entrance
-        self._is_there, self._writes_fail, self._jobs_fail = True, False, False
+        self._is_there, self._jobs_fail = True, False
         self._closed = False
         self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
@@ -62,13 +60,7 @@ class Watch:
         self._scheduler_fails = scheduler_fails
 
     def heard(self, one: Asked) -> None:
-        """Note what came of a request, by which it is seen first that the store takes no writes, or may be gone."""
-        operation = OPERATIONS.get(one.operation)
-        effect = Effect.NONE if operation is None else operation.effect
-        if effect is not Effect.NONE and one.outcome == Code.STORE.value:
-            self._writes_fail = True
-        if effect is Effect.ADDS and one.outcome == OK:  # what removes may only have told what it would
-            self._writes_fail = False
+        """Note what came of a request, by which it is seen first that the store may be gone."""
         with self._lock:
             if (one.outcome in OF_THE_STORE or not self._is_there) and not self._closed:
                 self._look_now()
@@ -91,7 +83,7 @@ class Watch:
         """All that does not work as it should, by name."""
         found = {
             NO_STORE: not self._is_there,
-            NO_WRITES: self._writes_fail,
+            NO_WRITES: not self._engine.takes_writes,
             NO_EMBEDDER: self._embedder is None,
             EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
             NO_SCHEDULER: self._jobs_fail or self._scheduler_fails(),

@@ -47,6 +47,7 @@ class DictionaryStore:
     """Keeps everything in dictionaries: the plain, slow truth that other stores are held to."""
 
     read_only = False
+    takes_writes = True
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -233,6 +234,9 @@ class DictionaryStore:
 
     def later(self, change: Callable[[Writing], object]) -> None:
         self.write(change)
+
+    def settle(self) -> None:
+        self._checked()
 
     def flush(self) -> None:
         self._checked()

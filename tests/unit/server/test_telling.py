@@ -5,9 +5,12 @@ import io
 import json
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Event
 
+import apsw
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,8 +18,11 @@ from numpy.typing import NDArray
 import recollect
 from recollect.errors import ProviderError, StoreError
 from recollect.jobs.work import Failure
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
 from recollect.model.timetable import Occurrence, State
-from recollect.ports import Purpose
+from recollect.model.verdict import Refused
+from recollect.ports import Purpose, Writing
 from recollect.providers.hashing import Hashing
 from recollect.server import watching
 from recollect.server.letting import BY_TOKEN, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, OPEN, Entrance
@@ -178,21 +184,30 @@ def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
         watch.close()
 
 
-def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one() -> None:
-    with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = Watch(engine, "hashing-256", well)
-        for operation, outcome, expected in (
-            ("recall", "store", ()),
-            ("remember", "invalid", ()),
-            ("remember", "store", (NO_WRITES,)),
-            ("recall", "ok", (NO_WRITES,)),
-            ("remember", "conflict", (NO_WRITES,)),
-            ("erase", "ok", (NO_WRITES,)),
-            ("feedback", "ok", ()),
-        ):
-            watch.heard(asked(operation, outcome))
-            assert watch.degraded() == expected
+def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def break_off(_: Writing) -> None:
+        raise apsw.IOError("the disk is gone")
+
+    with recollect.open(tmp_path / "a.db", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
+        watch, store = Watch(engine, "hashing-256", well), engine._world.store
+        for put in (store.write, store.later):
+            with suppress(StoreError):
+                put(break_off)
+            with suppress(StoreError):
+                store.flush()
+            watch.heard(asked())
+            assert watch.degraded() == (NO_WRITES,)
+            assert isinstance(engine.remember("<private>tea</private>", scope="acme").verdict, Refused)
+            store.write(lambda writing: writing.get(Scope.parse("acme"), MemoryId("none")))
+            assert watch.degraded() == (NO_WRITES,)  # nothing was written since
+            engine.remember("Ana likes tea", scope="acme")
+            watch.heard(asked())
+            assert watch.degraded() == ()
         watch.close()
+    told = [one.getMessage() for one in caplog.records if "modes" in vars(one)]
+    assert told == ["degraded", "recovered"] * 2
 
 
 def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,8 @@ class Database:
         A database that holds no store yet becomes one, if it is to `make` one.
         """
         self.name = name_of(address)
+        self.takes_writes = True
+        """Whether it did not fail when something was last to be written."""
         self._address = address
         self._patience = patience
         with translated(self.name), connected(address, self.name, patience) as db:
@@ -100,6 +102,7 @@ class Database:
     def refuse_if_read_only(self) -> None:
         """Nothing is written to a server that only follows another."""
         if self.read_only:
+            self.takes_writes = False
             told = "can only be read by this role, or follows another server"
             raise StoreError(f"{self.name} {told}; write as a role that may, to the primary server")
 

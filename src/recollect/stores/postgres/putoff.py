@@ -88,11 +88,15 @@ class PutOff:
             self._line.waiting.append(act)
             self._line.changed.notify_all()
 
-    def flush(self) -> None:
-        """Returns when all of it has been done; raises if any of it failed."""
+    def settle(self) -> None:
+        """Returns when all of it has been done, or has failed."""
         if threading.current_thread() is not self._thread:
             with self._line.changed:
                 self._line.changed.wait_for(self._line.is_idle)
+
+    def flush(self) -> None:
+        """The same; raises if any of it failed."""
+        self.settle()
         first, self._first = self._first, None
         count, self._failures = self._failures, 0
         if first is not None:

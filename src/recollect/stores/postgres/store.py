@@ -80,6 +80,13 @@ class PostgresStore(RelationalReading):
         self._database.refuse_if_read_only()
         self._put_off.add(lambda: self._writer.write(change))
 
+    @property
+    def takes_writes(self) -> bool:
+        return self._database.takes_writes
+
+    def settle(self) -> None:
+        self._put_off.settle()
+
     def flush(self) -> None:
         self._put_off.flush()
 

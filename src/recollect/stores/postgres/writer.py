@@ -9,7 +9,7 @@ from uuid import UUID
 
 import psycopg
 
-from recollect.errors import InvalidInput, StoreBusy
+from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.ports import Writing
 from recollect.stores.postgres.connecting import Connection
 from recollect.stores.postgres.connection import Database
@@ -58,6 +58,9 @@ class Writer:
             told = "the server went away while this was being written, and whether it was kept is not known"
             remedy = "look for it, or try again under the key that you gave it, which makes that harmless"
             raise StoreBusy(f"{self._database.name}: {told}; {remedy}") from error
+        except StoreError:
+            self._database.takes_writes = False
+            raise
         finally:
             self._within.a_change = False
 
@@ -77,6 +80,8 @@ class Writer:
             if ended is not None and is_lost(error):
                 unheard.append(ended)
             raise
+        if ended is not None:
+            self._database.takes_writes = True
         return result
 
 

@@ -98,7 +98,7 @@ class Clerk:
         commit failed.
         """
         group: list[tuple[Asked, Callable[[], None]]] = []
-        end = time.monotonic() + LONGEST
+        end, before = time.monotonic() + LONGEST, db.total_changes()
         try:
             while len(group) < MOST and time.monotonic() < end and (asked := self._waiting.begin(alone=False)):
                 self._attempt(db, asked, group)
@@ -108,6 +108,8 @@ class Clerk:
             for asked, _ in group:
                 asked.promise.set_exception(self._shared(error))
             return
+        if db.total_changes() > before:
+            self._database.takes_writes = True
         for _, tell in group:
             tell()
 
@@ -183,6 +185,8 @@ class Clerk:
         else:
             told = StoreError(f"{name}: nothing was written: {error}")
         told.__cause__ = error
+        if not told.retryable:
+            self._database.takes_writes = False
         return told
 
     def _disconnect(self) -> None:

@@ -71,6 +71,8 @@ class Database:
         self._stamp = stamp(path) if path else None
         self._presence = Presence(name, path) if path and not self.read_only else None
         self._uri = _uri(path, read_only=self.read_only)
+        self.takes_writes = True
+        """Whether it did not fail when something was last to be written."""
         self._inherited = False
         self._schema: int | None = None
         # what is in memory lives as long as a connection to it
@@ -157,6 +159,7 @@ class Database:
     def refuse_if_read_only(self) -> None:
         """Nothing is written where it may not be."""
         if self.read_only:
+            self.takes_writes = False
             raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
 
     def refuse_if_replaced(self, db: apsw.Connection) -> None:

@@ -89,6 +89,13 @@ class SqliteStore(RelationalReading):
     def later(self, change: Callable[[Writing], object]) -> None:
         self._writer.later(lambda db: change(RelationalWriting(SqliteSession(db), self._clock())))
 
+    @property
+    def takes_writes(self) -> bool:
+        return self._database.takes_writes
+
+    def settle(self) -> None:
+        self._writer.settle()
+
     def flush(self) -> None:
         self._writer.flush()
 

@@ -71,10 +71,14 @@ class Writer:
         """What `act` returns, which is called outside of any transaction while no other process writes."""
         return self._done(act, timeout, alone=True)
 
-    def flush(self, *, timeout: float | None = None) -> None:
-        """Returns when all that was put off has been written; raises if any of it failed."""
+    def settle(self, *, timeout: float | None = None) -> None:
+        """Returns when all that was put off has been written, or has failed."""
         if self._thread is not None:
             self.write(_nothing, timeout=timeout)
+
+    def flush(self, *, timeout: float | None = None) -> None:
+        """The same; raises if any of it failed."""
+        self.settle(timeout=timeout)
         self._raise_failures()
 
     def close(self) -> None:
