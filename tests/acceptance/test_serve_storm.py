@@ -76,7 +76,7 @@ def test_a_server_that_is_killed_loses_nothing_that_it_answered_and_does_nothing
             answered[number] = server.given("remember", a_draft(number))["id"]
         except httpx.TransportError:
             return
-        if len(answered) == WRITES // 2:
+        if len(answered) >= WRITES // 2:  # two may be answered before either looks
             server.process.send_signal(signal.SIGKILL)
 
     with served(store, tmp_path / "own", "--no-scheduler") as server, ThreadPoolExecutor(3) as clients:
