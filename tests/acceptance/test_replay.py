@@ -560,11 +560,11 @@ class Moody:
 
 
 def _write_on(pipe: Connection, target: str) -> None:
-    """Write until told to stop, and tell how much that was."""
+    """Write until told to stop, and tell how much that was; who is told too soon to have begun writes once."""
     with recollect.open(target, embedder="hashing-64") as engine:
         pipe.send("ready")
         written = 0
-        while not pipe.poll():
+        while not (written and pipe.poll()):
             (id,) = fill(engine, texts=[f"Ana likes seat {written}"])
             engine.recall(WHICH, scope=ANA)
             engine.forget(id, scope=ANA)
