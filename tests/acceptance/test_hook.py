@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -252,24 +252,25 @@ def test_what_is_wrong_before_a_hook_refuses_no_prompt_either(typed: tuple[str, 
 
 @contextmanager
 def saying(answer: bytes) -> Iterator[str]:
-    """The address of what answers one request with these bytes."""
+    """The address of what answers one request with these bytes, if any comes while it is listened."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer_one() -> None:
-            connection, _ = listening.accept()
-            with connection:
-                asked = b""
-                while not asked.endswith(b"}}}"):
-                    asked += connection.recv(65_536)
-                try:
+            with suppress(OSError):  # nobody came, or whoever did was gone before the end
+                connection, _ = listening.accept()
+                with connection:
+                    asked = b""
+                    while not asked.endswith(b"}}}") and (piece := connection.recv(65_536)):
+                        asked += piece
                     connection.sendall(answer)
-                except ConnectionError:  # it was too much
-                    return
 
         thread = threading.Thread(target=answer_one)
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 def over_http(told: Any) -> bytes:
