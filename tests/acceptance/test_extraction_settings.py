@@ -90,8 +90,8 @@ def test_a_busy_server_is_asked_as_often_as_the_settings_say(attempts: int, tmp_
 
 
 def answering_late(handler: Handler, request: Request) -> None:
-    """Answer after some seconds, or when the test is over; nobody may be listening any more."""
-    handler.told.over.wait(5)
+    """Answer when the test is over; nobody may be listening any more."""
+    handler.told.over.wait()
     with suppress(OSError):
         proposing(TEA)(handler, request)
 
