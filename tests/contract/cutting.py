@@ -107,7 +107,7 @@ FRAME, DATA, HEADERS, END_STREAM = 9, 0, 1, 1
 
 def _cut_one(client: socket.socket, there: tuple[str, int], answered: threading.Event) -> None:
     """Pass on what a client sends up to the end of its message, and be gone once it is answered."""
-    with client, socket.create_connection(there) as server, suppress(OSError):
+    with client, suppress(OSError), socket.create_connection(there) as server:
         threading.Thread(target=_answers, args=(server, client, answered), daemon=True).start()
         server.sendall(_exactly(client, PREFACE))
         last = False
