@@ -50,7 +50,7 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
     ]
     assert all(one["milliseconds"] > 0.0 and one["level"] == "info" for one in asked)
     assert events[-1]["event"] == "ended"
-    assert "tea" not in str(events).lower().replace("instead", "")
+    assert "tea" not in str(events).replace(shown, "").lower().replace("instead", "")  # a folder may be called so
     with recollect.open(target, embedder="hashing") as engine:
         assert engine.usage(kept["id"], scope="acme/ana").served == 1
 
