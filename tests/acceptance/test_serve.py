@@ -29,7 +29,7 @@ ASKED = {"scope": "acme/ana", "query": "what does Ana like?"}
 
 def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_path: Path) -> None:
     with served(target, tmp_path / "own") as server:
-        ready = httpx.get(f"{server.url}/health/ready")
+        ready = httpx.get(f"{server.url}/health/ready", timeout=LONG)
         assert (ready.status_code, ready.json()["embedder"]) == (200, "hashing-256")
         assert ready.json()["degraded"] == ["authorisation by token file"]
         kept = server.given("remember", TEA, **{"Idempotency-Key": "tea"})
@@ -231,7 +231,7 @@ def test_keys_are_heard_of_by_a_server_that_runs(shell: Shell, tmp_path: Path) -
         assert server.post("remember", TEA, key=reader).status_code == 403
         assert server.post("recall", {**ASKED, "scope": "acme"}, key=reader).status_code == 404
         metrics = {"Authorization": f"Bearer {reader}"}
-        assert httpx.get(f"{server.url}/metrics", headers=metrics).status_code == 403
+        assert httpx.get(f"{server.url}/metrics", headers=metrics, timeout=LONG).status_code == 403
         (known,) = shell.json(*own, "keys", "list")["keys"]
         keys = tmp_path / "own" / "keys.json"
         whole = keys.read_bytes()
@@ -239,7 +239,7 @@ def test_keys_are_heard_of_by_a_server_that_runs(shell: Shell, tmp_path: Path) -
         broken = server.post("recall", ASKED, key=reader)
         assert (broken.status_code, "nobody is let in" in broken.text) == (500, True)
         assert str(keys) not in broken.text
-        assert "keys unreadable" in httpx.get(f"{server.url}/health/ready").json()["degraded"]
+        assert "keys unreadable" in httpx.get(f"{server.url}/health/ready", timeout=LONG).json()["degraded"]
         keys.write_bytes(whole)
         assert server.given("recall", ASKED, key=reader)["packed"]
         shell(*own, "keys", "revoke", known["id"])
@@ -257,12 +257,14 @@ def test_with_keys_the_token_lets_nobody_in_until_the_last_is_gone(shell: Shell,
         assert server.told[2] == f"authorised by the keys in {keys}; by the token in {server.token} once none is left"
         assert server.post("stats", {}).status_code == 401
         assert server.given("stats", {}, key=key)["memories"] == 0
-        counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}).text
+        counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}, timeout=LONG).text
         assert 'recollect_requests_total{face="http",operation="stats",outcome="ok"} 1.0' in counted
         shell("--setting", f"server.keys={keys}", "keys", "revoke", "root")
         assert server.post("stats", {}, key=key).status_code == 401
         assert server.given("stats", {})["memories"] == 0
-        assert httpx.get(f"{server.url}/health/ready").json()["degraded"] == ["authorisation by token file"]
+        assert httpx.get(f"{server.url}/health/ready", timeout=LONG).json()["degraded"] == [
+            "authorisation by token file"
+        ]
 
 
 def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
@@ -292,7 +294,7 @@ def test_a_store_that_takes_no_writes_is_told_of_until_it_does(tmp_path: Path) -
     with served(str(path), tmp_path / "own", "--no-scheduler") as server:
 
         def degraded() -> list[str]:
-            ready = httpx.get(f"{server.url}/health/ready")
+            ready = httpx.get(f"{server.url}/health/ready", timeout=LONG)
             assert ready.status_code == 200
             found: list[str] = ready.json()["degraded"]
             return found
@@ -306,7 +308,7 @@ def test_a_store_that_takes_no_writes_is_told_of_until_it_does(tmp_path: Path) -
         assert "store takes no writes" in degraded()
         assert server.given("search", ASKED)["results"]
         asking = {"Authorization": f"Bearer {server.token.read_text(encoding='utf-8').strip()}"}
-        counted = httpx.get(f"{server.url}/metrics", headers=asking).text
+        counted = httpx.get(f"{server.url}/metrics", headers=asking, timeout=LONG).text
         assert 'recollect_degraded{mode="store takes no writes"} 1.0' in counted
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
         server.given("remember", TEA)
@@ -351,7 +353,7 @@ def test_a_server_has_the_collector_look_past_what_it_is_made_of(tmp_path: Path)
         assert server.stdout is not None
         told = iter(server.stdout)
         port = next(told).rpartition(":")[2].strip()
-        assert httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{port}/health/ready", timeout=LONG).status_code == 200
         server.send_signal(signal.SIGTERM)
         *_, frozen = told
     assert int(frozen) > 50_000

@@ -203,8 +203,8 @@ def test_who_calls_by_another_name_or_from_another_page_is_refused_alike_by_ever
         **({"Host": host} if host else {}),
         **({"Origin": origin} if origin else {}),
     }
-    plain = httpx.post(f"{place.served.web}/v1/stats", json={}, headers=headers).json()
-    spoken = httpx.post(f"{place.served.web}/mcp", json={}, headers=headers).json()
+    plain = httpx.post(f"{place.served.web}/v1/stats", json={}, headers=headers, timeout=PATIENCE).json()
+    spoken = httpx.post(f"{place.served.web}/mcp", json={}, headers=headers, timeout=PATIENCE).json()
     options = [("grpc.default_authority", host)] if host else []
     sent = (("authorization", f"Bearer {key}"), *([("origin", origin)] if origin else []))
     with grpc.insecure_channel(place.served.rpc, options=options) as channel, pytest.raises(grpc.RpcError) as refused:
