@@ -2,10 +2,14 @@
 
 import signal
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
+
+import recollect
 
 from .serving import LONG, Serving, served
 
@@ -57,3 +61,15 @@ def test_a_scheduler_without_a_job_is_none_that_is_left_when_the_time_is_up(tmp_
         server.process.send_signal(signal.SIGTERM)
         assert server.ended() == 0
         assert server.events()[-1]["event"] == "ended"
+
+
+def test_a_scheduler_that_cannot_look_for_a_job_is_none_that_is_left_either(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    recollect.open(path, embedder="hashing").close()
+    settings = ("server.drain_seconds=0.001",)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")  # so that nobody else can write, and it waits to be told what is due
+        with served(str(path), tmp_path / "own", settings=settings) as server:
+            server.process.send_signal(signal.SIGTERM)
+            assert server.ended() == 0
+            assert server.events()[-1]["event"] == "ended"

@@ -426,6 +426,24 @@ def test_status_says_what_is_next_what_is_under_way_and_what_came_of_the_last(
     assert (resumed.paused, resumed.next_at) == (False, NOON + 2 * HOUR)
 
 
+def test_it_is_at_work_while_a_job_is_under_way_whatever_comes_of_it(
+    timetable: Timetable, engine: recollect.Engine, clock: Clock
+) -> None:
+    seen = list[bool]()
+
+    def breaking(_: recollect.Engine, __: Scope) -> Mapping[str, int]:
+        seen.append(ours.at_work)
+        raise KeyboardInterrupt
+
+    ours = a_scheduler(timetable, engine, clock=clock, works={"job": breaking})
+    ours.run_due()
+    seen.append(ours.at_work)
+    clock.move(HOUR)
+    with pytest.raises(KeyboardInterrupt):
+        ours.run_due()
+    assert [*seen, ours.at_work] == [False, True, False]
+
+
 def test_a_job_without_a_schedule_never_runs(timetable: Timetable, engine: recollect.Engine, clock: Clock) -> None:
     assert timetable.claim("job", None, by="dead", at=NOON - DAY, until=NOON - DAY) is None
     assert timetable.claim("job", NOON - HOUR, by="dead", at=NOON - HOUR, until=NOON - HOUR) is not None

@@ -61,7 +61,7 @@ class Scheduler:
         self._dice = dice
         self._name = name
         self._heard = heard
-        self._failing = False
+        self._failing = self._at_work = False
         self._beginnings: dict[str, tuple[datetime, datetime]] = {}
         self._working = Lock()
         self._thread: threading.Thread | None = None
@@ -82,6 +82,11 @@ class Scheduler:
         """Whether the store failed when `run` or `start` last looked for what is due."""
         return self._failing
 
+    @property
+    def at_work(self) -> bool:
+        """Whether a job is under way here, and not only looked for."""
+        return self._at_work
+
     def close(self) -> None:
         """Stop, and let go of the store."""
         self.stop()
@@ -92,6 +97,7 @@ class Scheduler:
         self._name = f"{self._name}:{os.getpid()}"
         self._thread = None
         self._stopping = threading.Event()
+        self._at_work = False
 
     def run_due(self) -> list[Occurrence]:
         """Run at once what is due, and what others left behind; gives what became of it."""
@@ -190,7 +196,7 @@ class Scheduler:
                 due = None
             ours = self._timetable.claim(job, due, by=self._name, at=at, until=at + self._policy.lease)
             if ours is not None:
-                yield self._run(ours, stopping)
+                yield self._worked_off(ours, stopping)
 
     def _beginning(self, job: str, due_at: datetime) -> datetime:
         """When to begin: after the moment, by chance, and well before the next."""
@@ -201,6 +207,13 @@ class Scheduler:
             known = due_at, due_at + self._dice() * (room if following is None else min(room, (following - due_at) / 2))
             self._beginnings[job] = known
         return known[1]
+
+    def _worked_off(self, ours: Occurrence, stopping: threading.Event) -> Occurrence:
+        self._at_work = True
+        try:
+            return self._run(ours, stopping)
+        finally:
+            self._at_work = False
 
     def _run(self, ours: Occurrence, stopping: threading.Event) -> Occurrence:
         """Do the work of an occurrence that is ours; whatever happens, the others learn what became of it."""

@@ -163,7 +163,8 @@ class Serving:
             ours.start()
             yield
         finally:
-            self.left += [] if _is_done(ours.close, max(self._drain.rest, LAST_WORDS)) else ["a job"]
+            if not _is_done(ours.close, max(self._drain.rest, LAST_WORDS)) and ours.at_work:
+                self.left.append("a job")
 
     def run(self, tell: Callable[[str], None]) -> None:
         """Listen until it is told to end, and finish what is under way; `left` says what could not be."""
