@@ -1,5 +1,6 @@
 """`recollect serve` as a process: it starts, answers, says how it is, and ends well whatever happens to it."""
 
+import errno
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import recollect
 from recollect.cli.place import without_secrets
+from tests.integration.postgres.scene import until
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 
 from .serving import LONG, command, served
@@ -81,10 +83,11 @@ def test_what_is_under_way_is_finished_when_it_is_told_to_end(target: str, tmp_p
 
 
 def _until_nobody_listens(port: int) -> None:
-    while True:
+    def is_refused() -> bool:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return
+            return probe.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+
+    until(is_refused, LONG)
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
