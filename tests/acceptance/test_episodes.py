@@ -839,6 +839,7 @@ def test_who_is_killed_has_lost_nothing_that_was_acknowledged(target: str) -> No
         except (EOFError, OSError):
             break
     with recollect.open(target, embedder="hashing") as memory:
+        memory.remember("who writes next comes after what a server still works on", scope=BEN)
         lessons = {one.text: one.derived_from for one in records(memory, None)}
         for what, id, number in heard:
             told = memory.episodes.show(id, scope=ANA)
