@@ -434,6 +434,7 @@ def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refuse
         ours, theirs = context.Pipe()
         processes.append(context.Process(target=_apply, args=(theirs, target, plan.to_json()), daemon=True))
         processes[-1].start()
+        theirs.close()
         pipes.append(ours)
     assert [pipe.recv() for pipe in pipes] == ["ready"] * 2
     for pipe in pipes:
@@ -462,6 +463,7 @@ def test_whoever_is_killed_while_applying_has_done_all_of_it_or_nothing(tmp_path
         ours, theirs = context.Pipe()
         child = context.Process(target=_apply, args=(theirs, str(path), plan.to_json()), daemon=True)
         child.start()
+        theirs.close()
         assert ours.recv() == "ready"
         ours.send("go")
         ours.poll(dice.random() * 0.02)

@@ -430,6 +430,7 @@ def extracting(target: str) -> tuple[Connection, BaseProcess]:
     ours, theirs = context.Pipe()
     child = context.Process(target=_extract, args=(theirs, target), daemon=True)
     child.start()
+    theirs.close()
     assert ours.recv() == 0
     return ours, child
 
