@@ -1,6 +1,7 @@
 """Front: what every face holds: who is it, may they, how long, how many at once, and what came of it."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
@@ -71,6 +72,7 @@ class Front:
         self._heard = heard
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-asked")
         self._under_way: set[Future[Answer]] = set()
+        self._counting = threading.Lock()  # nothing is begun that whoever closes does not know of
 
     @property
     def under_way(self) -> int:
@@ -79,10 +81,11 @@ class Front:
 
     def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
         """Have an operation answered in a thread of ours; refused if too many wait already."""
-        if self.under_way >= self.limits.threads + self.limits.waiting:
-            raise ServerBusy(f"{self.under_way} requests are waiting already; try again in a moment")
-        work = self._threads.submit(self.service.answer, name, given, caller)
-        self._under_way.add(work)
+        with self._counting:
+            if self.under_way >= self.limits.threads + self.limits.waiting:
+                raise ServerBusy(f"{self.under_way} requests are waiting already; try again in a moment")
+            work = self._threads.submit(self.service.answer, name, given, caller)
+            self._under_way.add(work)
         work.add_done_callback(self._under_way.discard)
         return work
 
@@ -120,8 +123,10 @@ class Front:
 
     def close(self, seconds: float | None = None) -> int:
         """Take nothing more and wait for what has begun, so many seconds at most; gives how much is still at it."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        return len(wait(set(self._under_way), seconds).not_done)
+        with self._counting:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            left = set(self._under_way)
+        return len(wait(left, seconds).not_done)
 
 
 def overdue(work: "Future[Answer]", seconds: float) -> Overdue:
