@@ -1,7 +1,8 @@
 """Calls that are cancelled, too many, too late, sent again, or under way when the server stops."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
@@ -9,7 +10,10 @@ import grpc
 import pytest
 
 from recollect.grpc.v1 import recollect_pb2
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.service.access import Caller
+from recollect.service.front import Limits
+from recollect.service.operation import Answer
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
 
@@ -87,19 +91,30 @@ def test_a_call_that_is_cancelled_frees_its_client_at_once_and_what_was_begun_is
 
 
 def test_what_waits_behind_others_is_never_begun_once_nobody_waits_for_it() -> None:
-    with a_place(threads=1) as place, a_stub(place) as stub:
+    with a_place(threads=1) as place, place.channel() as channel:
+        stub = RecollectStub(channel)
         first = begin(place, stub)
         behind = recollect_pb2.RememberRequest(scope="acme/ana", text="too late")
         late = stub.Remember.future(behind, metadata=called()["metadata"], timeout=0.05)
         assert code(late) is grpc.StatusCode.DEADLINE_EXCEEDED
+        channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=PATIENT)  # before which the server hears of it
         place.embedder.go_on.set()
         assert first.result(timeout=PATIENT).verdict == "created"
         assert stub.Stats(recollect_pb2.StatsRequest(), **called()).memories == 1
 
 
 def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_comes() -> None:
-    with a_place(seconds=0.05) as place, a_stub(place) as stub:
-        call = begin(place, stub)
+    with a_place() as place, a_stub(place) as stub:
+        place.front.limits = Limits(seconds=0.05)  # of what is done: how long a message may take was said before
+        submit = place.front.submit
+
+        def begun(name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+            work = submit(name, given, caller)
+            assert place.embedder.begun.acquire(timeout=PATIENT)  # else it would not be, once that time is over
+            return work
+
+        place.front.submit = begun  # type: ignore[method-assign]
+        call = stub.Remember.future(WAITING, **called())
         with pytest.raises(grpc.RpcError) as late:
             call.result(timeout=PATIENT)
         assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
