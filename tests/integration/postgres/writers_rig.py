@@ -58,6 +58,11 @@ def goes_on(pipe: Connection, url: str, scope: str, name: str, patience: float) 
 
 
 def moves(pipe: Connection, source: str, target: str) -> None:
-    """Move a store from a file, a few memories at a time, and say how far it is."""
+    """Move a store from a file, a few memories at a time, say how far it is, and go on when told."""
     move.BATCH = BATCH
-    migrate_store(source, target, progress=lambda done, total: pipe.send((done, total)))
+
+    def wait(done: int, total: int) -> None:
+        pipe.send((done, total))
+        pipe.recv()
+
+    migrate_store(source, target, progress=wait)
