@@ -269,10 +269,9 @@ def test_a_quote_that_is_long_by_its_blanks_is_too_long() -> None:
 
 def test_how_long_a_model_may_write_and_for_how_long_is_what_was_given() -> None:
     with serving(proposing(), keeping_silent) as server:
-        asked = extractor(server, longest=77, timeout=timedelta(milliseconds=50))
-        asked.extract(TALK, most=1)
+        extractor(server, longest=77).extract(TALK, most=1)
         with pytest.raises(ProviderBusy, match="timed out"):
-            asked.extract(TALK, most=1)
+            extractor(server, timeout=timedelta(milliseconds=50)).extract(TALK, most=1)
     assert server.asked[0].body["max_tokens"] == 77
 
 

@@ -334,10 +334,9 @@ def test_a_busy_server_is_a_reason_to_try_later(status: int) -> None:
 
 def test_how_long_a_model_may_write_and_for_how_long_is_what_was_given() -> None:
     with serving(summing_up(TEA), keeping_silent) as server:
-        asked = summariser(server, longest=77, timeout=timedelta(milliseconds=50))
-        asked.summarise(TALK, level=Level.DAY, most=1)
+        summariser(server, longest=77).summarise(TALK, level=Level.DAY, most=1)
         with pytest.raises(ProviderBusy, match="timed out"):
-            asked.summarise(TALK, level=Level.DAY, most=1)
+            summariser(server, timeout=timedelta(milliseconds=50)).summarise(TALK, level=Level.DAY, most=1)
     assert server.asked[0].body["max_tokens"] == 77
 
 
