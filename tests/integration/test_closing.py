@@ -25,7 +25,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def an_engine(path: Path) -> recollect.Engine:
-    """An engine that waits for a moment only."""
+    return recollect.open(path, embedder="hashing")
+
+
+def a_hasty_engine(path: Path) -> recollect.Engine:
+    """An engine that waits for a moment only; without others, a slow machine may keep it waiting for longer."""
     return recollect.open(path, embedder="hashing", settings={"busy_timeout": 0.05})
 
 
@@ -44,7 +48,7 @@ def others_writing(path: Path) -> Iterator[None]:
 
 def held_up(path: Path, act: Callable[[recollect.Engine], object]) -> None:
     """Recall, which has something to write, and do something else, while others write until the engine is closed."""
-    with others_writing(path), an_engine(path) as engine:
+    with others_writing(path), a_hasty_engine(path) as engine:
         engine.recall("a seat", scope=ANA)
         act(engine)
 
@@ -79,7 +83,7 @@ def test_a_write_that_failed_is_what_is_told(path: Path) -> None:
 
 
 def test_a_store_that_could_not_be_closed_well_is_closed(path: Path) -> None:
-    engine = an_engine(path)
+    engine = a_hasty_engine(path)
     with others_writing(path):
         engine.recall("a seat", scope=ANA)
         with pytest.raises(recollect.StoreBusy):
@@ -105,7 +109,9 @@ def test_nothing_stays_open_of_stores_that_were_searched_for_what_was_erased(tmp
 ENDS_WITHOUT_CLOSING = """
 import sys
 import recollect
+from recollect.stores import ending
 
+ending.AT_EXIT = 60.0
 memory = recollect.open(sys.argv[1])
 print(memory.recall("which seat?", scope="acme/ana").id)
 """

@@ -135,7 +135,11 @@ def _complain_aloud() -> None:
     sys.stderr = sys.stdout
 
 
-def ends(path: str, patience: str = "60") -> None:
+PATIENCE = 60.0
+"""How many seconds the end of a process may take where that is not what is tested."""
+
+
+def ends(path: str, patience: float = PATIENCE) -> None:
     """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
     _complain_aloud()
     ending.AT_EXIT = float(patience)
@@ -153,6 +157,7 @@ KEPT: list[Writer] = []
 def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
     """Write what is written at once, and end when told; the writer is gone by then, or kept."""
     _complain_aloud()
+    ending.AT_EXIT = PATIENCE
     writer = Writer(a_database(path))
     writer.write(note("first"))
     KEPT.extend([writer] if kept else [])
@@ -163,6 +168,7 @@ def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
 def ends_while_it_writes(path: str) -> None:
     """End while another thread goes on writing."""
     _complain_aloud()
+    ending.AT_EXIT = PATIENCE
     writer = Writer(a_database(path))
 
     def write() -> None:

@@ -570,7 +570,7 @@ def test_an_export_is_of_one_moment_whatever_is_written_meanwhile(tmp_path: Path
 
 
 def test_an_export_that_is_not_read_to_its_end_lets_go_of_the_store(tmp_path: Path) -> None:
-    with an_engine(tmp_path / "a.db", settings={"busy_timeout": 0.5}) as engine:
+    with an_engine(tmp_path / "a.db") as engine:
         ids = a_life(engine)
         export = engine.export()
         next(export)

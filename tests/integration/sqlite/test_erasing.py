@@ -199,7 +199,7 @@ def test_a_copy_that_no_single_memory_says_is_a_remainder_though_every_piece_of_
 
 
 def test_a_reader_in_another_process_makes_the_receipt_say_that_it_is_not_proved_yet(path: Path) -> None:
-    with an_engine(path, settings={"busy_timeout": 0.5}) as engine:
+    with an_engine(path, settings={"busy_timeout": 2}) as engine:
         secret = engine.remember(ALLERGY, scope=SCOPE)
         reader = OtherEngine("reads", path)
         assert reader.hear() == "1"
@@ -324,7 +324,7 @@ def test_a_name_that_is_left_in_an_index_of_scopes_goes_too(path: Path) -> None:
 
 
 def test_what_a_killed_backup_left_beside_the_store_goes_and_one_that_is_being_made_is_named(path: Path) -> None:
-    with an_engine(path, settings={"busy_timeout": 0.5}) as engine:
+    with an_engine(path, settings={"busy_timeout": 2}) as engine:
         secret = engine.remember(ALLERGY, scope=SCOPE)
         killed, alive = (OtherEngine("backs_up_when_told", path, path.parent / name) for name in "kl")
         assert killed.hear() == alive.hear() == "copying"

@@ -35,6 +35,12 @@ def database(tmp_path: Path) -> Database:
     return a_database(tmp_path / "store.db")
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork waits for whoever reads or writes, however slow the machine is."""
+    monkeypatch.setattr(forks, "PATIENCE", 60.0)
+
+
 def forked(act: Callable[[], object]) -> str:
     """What `act` returns in a forked child, or what it is told there."""
     reading, writing = os.pipe()
@@ -131,6 +137,7 @@ def test_a_child_that_drops_a_writer_does_not_wait_for_what_a_thread_of_its_pare
     writers[0].close()
 
 
+@pytest.mark.usefixtures("patience")
 def test_many_forks_write_at_once(database: Database) -> None:
     with a_writer(database) as writer:
         writer.write(note("before"))
@@ -145,6 +152,7 @@ def test_many_forks_write_at_once(database: Database) -> None:
     assert sorted(notes(database)) == ["a", "b", "before", "c", "d", "meanwhile"]
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(database: Database) -> None:
     over = threading.Event()
 
@@ -164,6 +172,7 @@ def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(d
     assert said == ["1", "2", "3", "4", "5"]
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None:
     begun, never = threading.Event(), threading.Event()
 
@@ -268,6 +277,7 @@ def test_an_open_engine_has_loaded_all_that_a_recall_needs(tmp_path: Path) -> No
     assert run.stdout == "[]\n"
 
 
+@pytest.mark.usefixtures("patience")
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
     engine = an_engine(tmp_path / "agent.db", clock=None)
     engine.remember("a seat by the window", scope=SCOPE)
@@ -348,4 +358,5 @@ KEPT: list[Writer] = []
 
 
 def _recall_and_end(path: Path) -> None:
+    ending.AT_EXIT = 60.0
     an_engine(path, clock=None).recall("a seat", scope=SCOPE)
