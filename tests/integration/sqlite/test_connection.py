@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreBusy, StoreError
-from recollect.stores.sqlite import clerk
+from recollect.stores.sqlite import clerk, turn
 from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database
 from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.translation import ours, translated
@@ -507,7 +507,10 @@ def test_what_others_moved_into_the_file_after_the_log_was_deleted_is_not_overwr
     assert notes(a_database(path)) == ["theirs"]
 
 
-def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(path: Path) -> None:
+def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "STANDSTILL", 60.0)  # or a slow checkpoint would be gone past
     database = a_database(path)
     readers = Readers(database)
     with a_writer(database) as writer:
@@ -517,7 +520,7 @@ def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(pa
             db.execute("SELECT count(*) FROM notes").fetchall()  # holds on to all that comes after
             writer.write(note("x" * (clerk.CHECKPOINT * PAGE_SIZE)))
             after = database.turn()
-            after.take()  # behind the checkpoint, which is part of the writer's turn
+            assert after.take()  # behind the checkpoint, which is part of the writer's turn
             after.leave()
             after.close()
         assert path.stat().st_mtime_ns > before  # the first is in the file now, and the second is not

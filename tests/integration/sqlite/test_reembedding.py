@@ -201,7 +201,10 @@ def test_a_process_that_reads_meanwhile_finds_what_it_always_found(path: Path) -
     assert [line.split()[0] for line in said] == ["refused"]
 
 
-def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(path: Path) -> None:
+def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reembed, "HURRY", 60.0)  # on a slow machine, it would be tried again
     held_up: list[bool] = []
     with recollect.open(path, embedder=FORMER) as engine:
 

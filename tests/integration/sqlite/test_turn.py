@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -265,7 +266,7 @@ def test_one_that_is_suspended_while_it_draws_a_number_is_waited_for_once(
             writer.write(note(f"{number}"))
         assert standing(f"{database.path}-queue") == 0
         other.kill()
-        for later in range(5, 500):  # a thread that has given up may be handed the lock before it is free
+        for later in count(5):  # a thread that has given up may be handed the lock before it is free
             writer.write(note(f"{later}"))
             if standing(f"{database.path}-queue"):
                 break
