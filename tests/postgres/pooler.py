@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 from psycopg.rows import dict_row
@@ -27,6 +28,9 @@ PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
 LIBRARIES = ("libevent", "libc-ares", "libcares")
 """How the names begin of what it needs and a small machine may not have."""
 
+PORT = 6432
+"""The name of its socket, which is in a folder of its own: no port of the machine has to be free for it."""
+
 PATIENCE = 30.0
 ATTEMPTS = 4
 """How often the packages of the system are asked for it."""
@@ -36,9 +40,9 @@ SETTINGS = """
 * = host={server} port={server_port}
 
 [pgbouncer]
-listen_addr = 127.0.0.1
+listen_addr =
 listen_port = {port}
-unix_socket_dir =
+unix_socket_dir = {folder}
 auth_type = trust
 auth_file = {folder}/users
 admin_users = {admin}
@@ -52,12 +56,12 @@ server_login_retry = 0.2
 class Pooler:
     """A pooler whose clients share few connections of a server."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def url(self, database: str, role: str = ROLE) -> str:
         """The address of a database through the pooler."""
-        return f"postgresql://{role}@127.0.0.1:{self._port}/{database}"
+        return f"postgresql://{role}@/{database}?{urlencode({'host': self._folder, 'port': PORT})}"
 
     def shown(self, what: str) -> list[dict[str, Any]]:
         """What the pooler says of itself."""
@@ -69,10 +73,10 @@ class Pooler:
 def a_pooler(server: Server, *, connections: int) -> Iterator[Pooler]:
     """A pooler before a server, with so many connections for all clients of a database and role."""
     with tempfile.TemporaryDirectory(prefix="recollect-pooler-") as name:
-        folder, port = Path(name), _free_port()
-        folder.chmod(0o755)  # the pooler is somebody else, if we are root
+        folder = Path(name)
+        folder.chmod(0o777)  # the pooler, which makes its socket there, is somebody else, if we are root
         program, libraries = _program()
-        told = {"server": server.folder, "server_port": server.port, "folder": folder, "port": port}
+        told = {"server": server.folder, "server_port": server.port, "folder": folder, "port": PORT}
         (folder / "settings").write_text(SETTINGS.format(**told, admin=ADMIN, connections=connections))
         (folder / "users").write_text(f'"{ROLE}" ""\n"{ADMIN}" ""\n')
         with (
@@ -88,8 +92,8 @@ def a_pooler(server: Server, *, connections: int) -> Iterator[Pooler]:
             ) as process,
         ):
             try:
-                _wait_for(port, process, folder / "log")
-                yield Pooler(port)
+                _wait_for(folder / f".s.PGSQL.{PORT}", process, folder / "log")
+                yield Pooler(folder)
             finally:
                 process.kill()
 
@@ -138,18 +142,13 @@ def _nobody() -> int | None:
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
-
-
-def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _wait_for(place: Path, process: "subprocess.Popen[bytes]", log: Path) -> None:
     over = time.monotonic() + PATIENCE
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except ConnectionRefusedError:
+            with socket.socket(socket.AF_UNIX) as there:
+                there.connect(str(place))
+        except (FileNotFoundError, ConnectionRefusedError):
             if process.poll() is not None or time.monotonic() > over:
                 raise RuntimeError(f"{NAME} does not run: {log.read_text()}") from None
             time.sleep(0.01)
