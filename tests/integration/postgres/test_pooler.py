@@ -166,14 +166,16 @@ def test_connections_that_end_behind_the_pooler_lose_and_double_nothing(
     receipts = list[recollect.Receipt]()
 
     def end_some() -> None:
-        with postgres_server.admin() as admin:
-            until(lambda: len(receipts) > 2)
-            for _ in range(12):
-                before = len(receipts)
-                ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
-                admin.execute(ended, [database])
-                until(lambda before=before: len(receipts) > before + 2)  # type: ignore[misc]
-        over.set()
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        try:
+            with postgres_server.admin() as admin:
+                until(lambda: len(receipts) > 2)
+                for _ in range(12):
+                    before = len(receipts)
+                    admin.execute(ended, [database])
+                    until(lambda before=before: len(receipts) > before + 2)  # type: ignore[misc]
+        finally:
+            over.set()
 
     def write(name: int) -> None:
         number = 0
