@@ -53,7 +53,7 @@ def undone(db: Db, *first: sql.Composed | str) -> Iterator[Db]:
         yield db
 
 
-def until(holds: Callable[[], bool], patience: float = 20.0) -> None:
+def until(holds: Callable[[], bool], patience: float = 60.0) -> None:
     """Wait until something holds that is bound to; it fails the test if it does not."""
     over = time.monotonic() + patience
     while not holds():

@@ -59,6 +59,9 @@ LABELS = (
     *("visit of the 7th of May", "the nurse of the ward", "letter-7-of-the-clinic", "as her doctor told the nurse"),
     *("proposal 8193 of the form", "number of the file", "8193746205", "dreiundzwanzig"),
 )
+SHORT = {"busy_timeout": 2.0}
+"""Long enough for a slow machine to connect."""
+
 OLDEST = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -96,7 +99,7 @@ def files(postgres_server: Server, postgres_store_url: str) -> Files:
 @pytest.fixture
 def engine(postgres_store_url: str) -> Iterator[recollect.Engine]:
     """An engine of the owner, beside whose memories others live."""
-    with an_engine(postgres_store_url, settings={"busy_timeout": 5}) as engine:
+    with an_engine(postgres_store_url) as engine:
         for scope in (BEN, RIVAL):
             engine.remember(NEIGHBOUR, scope=scope)
         yield engine
@@ -312,7 +315,7 @@ def test_no_column_with_what_somebody_said_has_samples(engine: recollect.Engine,
 def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_end(
     postgres_store_url: str, files: Files, admin: Db
 ) -> None:
-    with an_engine(postgres_store_url, settings={"busy_timeout": 0.5}) as engine:
+    with an_engine(postgres_store_url, settings=SHORT) as engine:
         secret = engine.remember(ALLERGY, scope=ANA)
         with a_reader(postgres_store_url) as process:
             erasure = engine.erase(scope=ANA, id=secret.id)
@@ -322,7 +325,7 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
             with pytest.raises(recollect.NotFound):
                 engine.get(secret.id, scope=ANA)
             with pytest.raises(StoreBusy, match="end what that is doing"):
-                sweep(postgres_store_url, settings={"busy_timeout": 0.2})
+                sweep(postgres_store_url, settings=SHORT)
             assert unswept(admin) == 1
         again = engine.prove_erased(erasure)
         assert again.proven
@@ -335,7 +338,7 @@ def test_who_came_after_the_erasure_holds_nothing_up(postgres_store_url: str, fi
         secret = engine.remember(ALLERGY, scope=ANA)
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
         with a_reader(postgres_store_url):
-            swept = sweep(postgres_store_url, settings={"busy_timeout": 1})
+            swept = sweep(postgres_store_url)
         assert swept.erasures == 1
     assert files.has(ALLERGY) == [False]
 
@@ -533,7 +536,7 @@ def test_who_has_to_wait_too_long_for_a_table_that_is_written_anew_is_told(
     assert engine.search("train", scope=BEN)
     with psycopg.connect(postgres_store_url) as rewriting:
         rewriting.execute("LOCK TABLE recollect.contents IN ACCESS EXCLUSIVE MODE")
-        with an_engine(postgres_store_url, settings={"busy_timeout": 0.2}) as hasty:
+        with an_engine(postgres_store_url, settings=SHORT) as hasty:
             with pytest.raises(StoreBusy):
                 hasty.search("train", scope=BEN)
             with pytest.raises(StoreBusy):
@@ -550,6 +553,6 @@ def test_a_table_that_somebody_holds_is_waited_for_and_then_told(
     with psycopg.connect(postgres_store_url) as holding:
         holding.execute(held_by_a_reader("usage", part))
         with pytest.raises(StoreBusy, match="try again"):
-            sweep(postgres_store_url, settings={"busy_timeout": 0.2})
+            sweep(postgres_store_url, settings=SHORT)
     assert unswept(admin) == 1
     assert sweep(postgres_store_url).erasures == 1

@@ -266,9 +266,9 @@ def test_who_comes_second_is_told_so_and_the_first_is_not_disturbed(
 def test_the_time_limits_of_a_role_are_not_for_a_build(
     postgres_store_url: str, store: PostgresStore, admin: Db
 ) -> None:
-    limits = ("statement_timeout=300ms", "lock_timeout=300ms", "idle_in_transaction_session_timeout=300ms")
+    limits = ("statement_timeout=1s", "lock_timeout=1s", "idle_in_transaction_session_timeout=1s")
     waited = (
-        "SELECT bool_and(now() - state_change > '0.6 s') FROM pg_stat_activity"
+        "SELECT bool_and(now() - state_change > '2 s') FROM pg_stat_activity"
         " WHERE datname = current_database() AND (query LIKE 'CREATE INDEX%' OR query LIKE '%advisory_xact_lock%')"
         " AND pid <> pg_backend_pid()"
     )
