@@ -9,11 +9,18 @@ import os, pathlib, time
 import numpy as np
 from recollect.evidence.similarity import near_cosines
 
-def turns_of_others():
-    time.sleep(0.1)
+def look():
     here = pathlib.Path("/proc/self/task")
-    others = [one for one in here.iterdir() if one.name != str(os.getpid())]
-    return [one.joinpath("schedstat").read_text().split()[2] for one in sorted(others)]
+    others = sorted(one for one in here.iterdir() if one.name != str(os.getpid()))
+    states = [one.joinpath("stat").read_text().rpartition(")")[2].split()[0] for one in others]
+    return [(state, one.joinpath("schedstat").read_text().split()[2]) for one, state in zip(others, states)]
+
+def turns_of_others():
+    before, now = None, look()
+    while now != before or any(state != "S" for state, _ in now):  # one that began late, or still looks for work
+        time.sleep(0.1)
+        before, now = now, look()
+    return now
 
 matrix = np.ones((20_000, 256), dtype=np.float32)
 before = turns_of_others()
