@@ -314,8 +314,14 @@ def until(holds: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
-def sweepers() -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name == "recollect-sweeper"]
+Sweepers = Callable[[], list[threading.Thread]]
+
+
+@pytest.fixture
+def sweepers() -> Sweepers:
+    """Tells the threads that sweep, without those that another test has left to end."""
+    before = threading.enumerate()
+    return lambda: [one for one in threading.enumerate() if one.name == "recollect-sweeper" and one not in before]
 
 
 @pytest.mark.parametrize(
@@ -336,14 +342,14 @@ def test_what_has_expired_is_swept_again_and_again_once_that_is_started(
 
 
 def test_nothing_sweeps_before_it_is_started_and_to_stop_what_does_not_run_is_no_matter(
-    engine: recollect.Engine,
+    engine: recollect.Engine, sweepers: Sweepers
 ) -> None:
     store = RecollectStore(engine, ROOT, ttl={"default_ttl": 1, "sweep_interval_minutes": 1})
     assert (sweepers(), store.stop_ttl_sweeper(timeout=1)) == ([], True)
 
 
 def test_there_is_one_sweeper_however_often_it_is_started_and_another_after_it_was_stopped(
-    store: RecollectStore,
+    store: RecollectStore, sweepers: Sweepers
 ) -> None:
     first = store.start_ttl_sweeper()
     assert store.start_ttl_sweeper(1) is first
@@ -422,7 +428,7 @@ def test_a_sweeper_that_cannot_go_on_says_so_in_its_future_and_in_the_log(caplog
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), "5", True])
-def test_an_interval_that_cannot_be_is_refused(store: RecollectStore, minutes: Any) -> None:
+def test_an_interval_that_cannot_be_is_refused(store: RecollectStore, minutes: Any, sweepers: Sweepers) -> None:
     with pytest.raises(recollect.InvalidInput, match="sweep_interval_minutes"):
         store.start_ttl_sweeper(minutes)
     assert sweepers() == []
