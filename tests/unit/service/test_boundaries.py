@@ -278,11 +278,11 @@ def test_every_write_says_what_of_its_answer_is_for_who_may_not_read() -> None:
 def test_whoever_writes_and_does_not_read_learns_nothing_by_sending_it_again(service: Service) -> None:
     task = {"task": "Open the vault", "plan": ["look", "open"], "key": "once"}
     id = asked(service, "start_episode", WRITER, **task)["id"]
-    asked(service, "record_action", id=id, type="open", output="the code is 4711")
-    asked(service, "complete_episode", id=id, outcome=0.25, lessons=["Never tell the code 4711"])
+    asked(service, "record_action", id=id, type="open", output="the code is four seven one one")
+    asked(service, "complete_episode", id=id, outcome=0.25, lessons=["Never tell four seven one one"])
     again = asked(service, "start_episode", WRITER, **task)
     assert (again["id"], again["task"], again["plan"]) == (id, "Open the vault", ["look", "open"])
-    assert "4711" not in json.dumps(again)
+    assert "four seven" not in json.dumps(again)  # words: figures may be in an id, or in a moment, by chance
     assert (again["outcome"], again["value"], again["actions"]) == (None, None, [])
     with pytest.raises(Conflict, match="ended otherwise before") as refused:
         asked(service, "complete_episode", WRITER, id=id, outcome=1.0)
