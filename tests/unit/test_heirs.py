@@ -53,9 +53,11 @@ def another_thread_has(*locks: Lock) -> Iterator[None]:
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    yield
-    over.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def take(lock: Lock) -> None:
