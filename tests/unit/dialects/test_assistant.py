@@ -97,8 +97,10 @@ def test_a_date_is_the_same_age_however_it_is_written(written: Any) -> None:
 
 
 def test_without_a_now_the_present_is_meant() -> None:
-    score = compute_composite_score(0.0, datetime.now(UTC) - 14 * DAY, 0.0)
-    assert score == pytest.approx(0.3 / 2, abs=1e-6)
+    before = datetime.now(UTC)
+    given = (0.0, before - 14 * DAY, 0.0)
+    present, last = compute_composite_score(*given), compute_composite_score(*given, now=datetime.now(UTC))
+    assert last <= present <= compute_composite_score(*given, now=before) == pytest.approx(0.3 / 2)
 
 
 @pytest.mark.parametrize(("similarity", "held"), [(-1.0, 0.0), (-0.1, 0.0), (1.5, 1.0), (1.0000001, 1.0)])
