@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -63,16 +64,27 @@ class Place:
     async def told(self, pieces: Iterable[bytes]) -> bytes:
         """All that is answered until the connection ends."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        with contextlib.suppress(ConnectionError):  # it may end while more is sent
-            for piece in pieces:
-                writer.write(piece)
-                await writer.drain()
-        answer = bytearray()
-        with contextlib.suppress(ConnectionError):
-            while piece := await reader.read(65_536):
-                answer += piece
-        writer.close()
-        return bytes(answer)
+        return await answered(reader, writer, pieces)
+
+    async def told_at_once(self, request: bytes) -> bytes:
+        """The same, where the request is there before the server, which is in this thread, has seen the connection."""
+        made = socket.create_connection(("127.0.0.1", self.port))
+        made.sendall(request)
+        return await answered(*await asyncio.open_connection(sock=made))
+
+
+async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pieces: Iterable[bytes] = ()) -> bytes:
+    """All that is answered to these pieces until the connection ends."""
+    with contextlib.suppress(ConnectionError):  # it may end while more is sent
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+    answer = bytearray()
+    with contextlib.suppress(ConnectionError):
+        while piece := await reader.read(65_536):
+            answer += piece
+    writer.close()
+    return bytes(answer)
 
 
 @asynccontextmanager
@@ -152,13 +164,7 @@ def told_in_pieces(first: bytes, *rest: bytes) -> bytes:
             writer.write(first)
             while not any(one._counted for one in place.state.connections if isinstance(one, Connection)):
                 await asyncio.sleep(0)
-            with contextlib.suppress(ConnectionError):
-                for piece in rest:
-                    writer.write(piece)
-                    await writer.drain()
-            answer = await reader.read()
-            writer.close()
-            return answer
+            return await answered(reader, writer, rest)
 
     return asyncio.run(asked())
 
@@ -232,10 +238,20 @@ def test_what_is_no_request_is_told_so_as_before() -> None:
     assert of(told(b"nonsense\r\n\r\n"))[0] == 400
 
 
+def told_at_once(request: bytes, takes: float = 0.0) -> bytes:
+    """What somebody is told whose request is there as soon as the connection is, so that no head is waited for."""
+
+    async def asked() -> bytes:
+        async with a_place(takes) as place:
+            return await place.told_at_once(request)
+
+    return asyncio.run(asked())
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + HOST + b"\r\nGET"])
 def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
-    answer = told(sent)  # and the connection ends
+    answer = told_at_once(sent)  # and the connection ends
     assert answer.count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n")
 
 
@@ -245,13 +261,8 @@ SENDING = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\n\r\n"
 def test_an_answer_may_take_longer_than_a_head_may_take_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
 
-    async def asked() -> bytes:
-        async with a_place(takes=0.2) as place:
-            return await place.told(
-                [b"POST / HTTP/1.1\r\n" + HOST + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"]
-            )
-
-    assert of(asyncio.run(asked()))[0] == 200
+    request = b"POST / HTTP/1.1\r\n" + HOST + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
+    assert of(told_at_once(request, takes=0.2))[0] == 200
 
 
 async def being_sent(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
