@@ -92,11 +92,13 @@ class Watch:
         return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
 
     def notice(self) -> None:
-        """Log what works less well than when it was last looked at, and what works again.
+        """Log what works less well than when it was last looked at, and what works again; nothing once it is closed.
 
         A model that failed since then and works again is both, though nobody looked while it did not.
         """
-        with self._lock:
+        with self._lock:  # while it is logged, too: of two who notice at once, the last to look has the last word
+            if self._closed:
+                return
             failures = self._engine.embedder_failures  # first, so that one meanwhile is seen now or the next time
             before, self._logged = self._logged, self.degraded()
             worse, better = _without(self._logged, before), _without(before, self._logged)
@@ -104,10 +106,10 @@ class Watch:
                 worse.append(EMBEDDER_FAILS)
                 better.append(EMBEDDER_FAILS)
             self._failures = failures
-        if worse:
-            _LOG.warning("degraded", extra={"modes": worse})
-        if better:
-            _LOG.warning("recovered", extra={"modes": better})
+            if worse:
+                _LOG.warning("degraded", extra={"modes": worse})
+            if better:
+                _LOG.warning("recovered", extra={"modes": better})
 
     async def health(self) -> Health:
         """How it is now."""
@@ -116,7 +118,7 @@ class Watch:
             rest = until - time.monotonic()
             there = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(look)), max(0.0, rest))
         except TimeoutError:
-            there = False
+            self._is_there = there = False
         return self._health(there)
 
     def health_now(self) -> Health:
@@ -125,11 +127,10 @@ class Watch:
         try:
             there = look.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
-            there = False
+            self._is_there = there = False
         return self._health(there)
 
     def _health(self, there: bool) -> Health:
-        self._is_there = there
         self.notice()
         return Health(store=there, lets_in=self._entrance().is_open, embedder=self._embedder, degraded=self.degraded())
 
@@ -158,7 +159,7 @@ class Watch:
         return True
 
     def close(self) -> None:
-        """Look no more."""
+        """Look no more; what a look finds that is still under way is no news, for the store is closed next."""
         with self._lock:
             self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)

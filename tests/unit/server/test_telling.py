@@ -49,6 +49,12 @@ def well() -> Entrance:
     return OPEN
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that has to wait for a processor is no store that does not answer."""
+    monkeypatch.setattr(watching, "LONGEST_LOOK", 60.0)
+
+
 @pytest.mark.parametrize(
     ("embedder", "here", "told", "ready", "expected"),
     [
@@ -222,6 +228,7 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
     monkeypatch.setattr(watching, "LONGEST_LOOK", 0.02)
     with recollect.open(":memory:", embedder="hashing") as engine:
         watch = Watch(Stuck(engine._world), "hashing-256", well)
+        look, _ = watch._begun()
 
         async def story() -> list[bool]:
             found = await asyncio.gather(*(watch.health() for _ in range(5)))
@@ -230,8 +237,28 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
             return [one.ready for one in (*found, now)]
 
         assert asyncio.run(story()) == [False] * 6
+        assert look.result(60)  # that it is there after all is logged by then, too, and not in another test
         watch.close()
     assert len(asks) == 1
+
+
+def test_what_a_look_finds_after_the_watch_is_closed_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    began, go = Event(), Event()
+
+    class Closing(recollect.Engine):
+        def get(self, id: str, *, scope: object) -> recollect.Memory:
+            began.set()
+            assert go.wait(60)
+            raise StoreError("the store is closed")
+
+    with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
+        watch = Watch(Closing(engine._world), "hashing-256", well)
+        look, _ = watch._begun()
+        assert began.wait(60)
+        watch.close()
+        go.set()
+        assert not look.result(60)
+    assert caplog.records == []
 
 
 def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
