@@ -126,7 +126,8 @@ class Front:
         with self._counting:
             self._threads.shutdown(wait=False, cancel_futures=True)
             left = set(self._under_way)
-        return len(wait(left, seconds).not_done)
+        begun = {one for one in left if not one.cancelled()}  # of others nobody would ever tell the end
+        return len(wait(begun, seconds).not_done)
 
 
 def overdue(work: "Future[Answer]", seconds: float) -> Overdue:

@@ -149,6 +149,17 @@ def test_closing_waits_no_longer_than_it_is_told_and_says_what_is_left() -> None
         asyncio.run(story(front, waiting))
 
 
+def test_closing_does_not_wait_for_what_is_being_cancelled_at_that_moment() -> None:
+    with fronted(Limits(threads=1)) as (front, waiting):
+        front.submit("remember", TEA, OWNER)
+        cancelled = front.submit("remember", TEA, OWNER)
+        assert cancelled.cancel()
+        front._under_way.add(cancelled)  # as whoever closes finds it between two steps of another thread
+        assert front.close(0.0) == 1
+        waiting.go.set()
+        assert front.close() == 0
+
+
 def test_each_request_is_heard_of_once_and_without_its_words() -> None:
     heard: list[Asked] = []
     with fronted(Limits(), heard.append) as (front, waiting):
