@@ -180,9 +180,9 @@ class TestSaving:
         none = saved(memory, "<private>all of it</private>")
         assert (none.outcome, none.id, none.session_id) == ("refused", None, home.session_id)
         assert none.reason
-        part = saved(memory, "the gate code is <private>4711</private>")
+        part = saved(memory, "the gate code is <private>four seven one one</private>")
         assert (part.outcome, part.redacted) == ("created", ("private",))
-        assert "4711" not in "".join(engine.export())
+        assert "four seven" not in "".join(engine.export())  # in words: figures may be in an id by chance
 
     def test_an_observation_belongs_to_the_session_that_changed_it_last(
         self, memory: ObservationMemory, clock: Clock
