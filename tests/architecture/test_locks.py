@@ -18,6 +18,7 @@ BEGIN_ANEW = {
     "src/recollect/jobs/lease.py": "is of whoever is at work, and no child is",
     "src/recollect/jobs/scheduler.py": "is an heir",
     "src/recollect/server/watching.py": "is of a server, which no child goes on with",
+    "src/recollect/service/front.py": "is of a server, which no child goes on with",
     "src/recollect/stores/postgres/putoff.py": "is an heir, and has another line in a child",
     "src/recollect/stores/sqlite/forks.py": "is an heir",
     "src/recollect/stores/sqlite/waiting.py": "the writer, which is an heir, has another one in a child",
