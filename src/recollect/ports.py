@@ -99,7 +99,7 @@ class Forgetful(Protocol):
 
 @runtime_checkable
 class Fallible(Protocol):
-    """Knows whether it failed when it was last asked, and how often it has failed."""
+    """Knows whether it failed when it was last asked, or is silent, and how often it has failed."""
 
     @property
     def failing(self) -> bool: ...

@@ -118,7 +118,7 @@ class Engine:
 
     @property
     def embedder_fails(self) -> bool:
-        """Whether the model failed when it was last asked, which is not done for this."""
+        """Whether the model failed when it was last asked, or is long silent; it is not asked for this."""
         return isinstance(self._world.embedder, Fallible) and self._world.embedder.failing
 
     @property

@@ -1,15 +1,17 @@
 """A cache around an embedder: remembers vectors by model, purpose and text."""
 
 import hashlib
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
-from recollect.heirs import Lock
+from recollect.heirs import Lock, tell_children
 from recollect.ports import Embedder, Purpose
 from recollect.providers.texts import clean
 from recollect.providers.vectors import numbers
@@ -19,6 +21,9 @@ Row = NDArray[np.floating[Any]]
 
 SIZE = 4096
 """How many vectors are remembered: 6 MB of 384 dimensions."""
+
+LONGEST_SILENCE = 20.0
+"""For how many seconds an embedder may be silent before it counts as one that fails."""
 
 
 class Cached:
@@ -35,10 +40,11 @@ class Cached:
         self._size = size
         self._lock = Lock()
         self._known: OrderedDict[bytes, Row] = OrderedDict()
-        self.failing = False
-        """Whether the embedder failed when it was last asked."""
+        self._failed = False
+        self._asked_at: dict[object, float] = {}
         self.failures = 0
         """How often it has failed."""
+        tell_children(self)
 
     def __repr__(self) -> str:
         return f"Cached({self._embedder!r}, size={self._size})"
@@ -50,6 +56,13 @@ class Cached:
     @property
     def dimensions(self) -> int:
         return self._embedder.dimensions
+
+    @property
+    def failing(self) -> bool:
+        """Whether the embedder failed when it was last asked, or has been silent for long."""
+        with self._lock.here:
+            oldest = min(self._asked_at.values(), default=None)
+        return self._failed or (oldest is not None and time.monotonic() - oldest > LONGEST_SILENCE)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Row:
         """A row of numbers for each text, in their order."""
@@ -66,16 +79,34 @@ class Cached:
     def _asked(self, texts: list[str], purpose: Purpose) -> Row:
         """What the embedder gives, with a note of whether it does; that a text cannot be is no failure of it."""
         try:
-            rows = numbers(self._embedder.embed(texts, purpose), (len(texts), self.dimensions), self.name)
+            with self._asking():
+                given = self._embedder.embed(texts, purpose)
+            rows = numbers(given, (len(texts), self.dimensions), self.name)
         except InvalidInput:
             raise
         except BaseException:
             with self._lock.here:
                 self.failures += 1
-            self.failing = True
+            self._failed = True
             raise
-        self.failing = False
+        self._failed = False
         return rows
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Note since when an answer is waited for."""
+        one = object()
+        with self._lock.here:
+            self._asked_at[one] = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock.here:
+                self._asked_at.pop(one, None)  # a child has none of its parent's
+
+    def after_fork(self) -> None:
+        """Wait for nothing that the parent asked."""
+        self._asked_at = {}
 
     def forget(self) -> None:
         """Remember nothing, not even what is being embedded at this moment."""

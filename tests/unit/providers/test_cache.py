@@ -1,6 +1,9 @@
 """The cache gives what its embedder gives, and asks it as little as it can."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, ProviderError
 from recollect.ports import Embedder, Purpose
+from recollect.providers import cache
 from recollect.providers.cache import Cached
 from recollect.providers.hashing import Hashing
 from recollect.providers.vectors import Vectors
@@ -73,6 +77,30 @@ def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked_and_how_
     embed(cached, "tea")
     seen.append((cached.failing, cached.failures))
     assert seen == [(False, 0), (True, 1), (True, 2), (True, 2), (False, 2)]
+
+
+def test_an_embedder_that_is_silent_for_long_counts_as_one_that_fails_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, go = Event(), Event()
+
+    def keep_silent() -> None:
+        asked.set()
+        assert go.wait(60)
+
+    cached = Cached(Recording(keep_silent))
+    with ThreadPoolExecutor() as threads:
+        work = threads.submit(embed, cached, "tea")
+        assert asked.wait(60)
+        seen = [cached.failing]
+        monkeypatch.setattr(cache, "LONGEST_SILENCE", 0.0)
+        seen.append(cached.failing)
+        heir = copy(cached)
+        heir.after_fork()
+        assert not heir.failing  # a child waits for nothing that its parent asked
+        go.set()
+        work.result(60)
+    assert [*seen, cached.failing, cached.failures] == [False, True, False, 0]
 
 
 def test_it_is_called_like_its_embedder() -> None:
