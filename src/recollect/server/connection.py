@@ -19,6 +19,11 @@ HEADERS: Final = 256
 HEAD_SECONDS: Final = 30.0
 """How long a head may take to come."""
 
+REST_SECONDS: Final = 10.0
+"""How long the rest of a body may take to come that is answered already; it is read and dropped, so that whoever is
+still sending it gets to read the answer.
+"""
+
 LAST_SECONDS: Final = 1.0
 """How long a body may still take to come once the server is to end."""
 
@@ -69,6 +74,8 @@ class Connection(HttpToolsProtocol):
             return
         if self._unheard_of > HEAD_BYTES:
             self._end(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
+        elif self._timer is None and self._is_answered:  # nor does uvicorn wait any more, now that something came
+            self._await_head()
 
     def on_message_begin(self) -> None:
         """Count anew, and wait for the rest of the head; between two requests uvicorn waits as long as it likes."""
@@ -103,6 +110,8 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Wait for nothing while it is answered."""
         self._heard, self._in_body = True, False
+        if self._is_answered:
+            self._await_nothing()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -124,17 +133,27 @@ class Connection(HttpToolsProtocol):
             self._end(HTTPStatus.BAD_REQUEST, NO_UPGRADE)
 
     def on_response_complete(self) -> None:
-        """Go on with what was sent next, or end if that could not be read."""
+        """Go on with what was sent next, or end if that could not be read, or if it takes too long to come."""
         is_last = not self.pipeline
         super().on_response_complete()
-        if self._ends and is_last and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._ends and is_last:
             self._end(HTTPStatus.BAD_REQUEST, NO_UPGRADE)
+        elif self._in_body and self._is_answered:
+            self._await_nothing()
+            self._timer = self.loop.call_later(REST_SECONDS, self.transport.close)
 
     def shutdown(self) -> None:
         """Finish what was asked; what is still being sent was not, and is waited for shortly."""
         super().shutdown()
         if self._is_being_sent:
             self._await_rest()
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether nothing is under way; there is something to answer once a head has come."""
+        return self.cycle.response_complete
 
     @property
     def _is_being_sent(self) -> bool:

@@ -55,6 +55,15 @@ class Asked:
         await send({"type": "http.response.body", "body": told})
 
 
+class Refusing(Asked):
+    """An application that answers without a look at the body."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"no"})
+
+
 class Place:
     """A server on a port of this machine, with its connections."""
 
@@ -88,16 +97,16 @@ async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, p
 
 
 @asynccontextmanager
-async def a_place(takes: float = 0.0) -> AsyncIterator[Place]:
-    app, state = Asked(takes), ServerState()
-    config = uvicorn.Config(app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
+async def a_place(takes: float = 0.0, app: type[Asked] = Asked) -> AsyncIterator[Place]:
+    asked, state = app(takes), ServerState()
+    config = uvicorn.Config(asked, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
     loop = asyncio.get_running_loop()
     made = await loop.create_server(
         lambda: Connection(config=config, server_state=state, app_state={}, _loop=loop), "127.0.0.1", 0
     )
     try:
         async with asyncio.timeout(LONG):
-            yield Place(app, state, made.sockets[0].getsockname()[1])
+            yield Place(asked, state, made.sockets[0].getsockname()[1])
     finally:
         made.close()
 
@@ -263,6 +272,87 @@ def test_an_answer_may_take_longer_than_a_head_may_take_to_come(monkeypatch: pyt
 
     request = b"POST / HTTP/1.1\r\n" + HOST + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
     assert of(told_at_once(request, takes=0.2))[0] == 200
+
+
+REFUSED = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n"
+
+
+async def refused(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A request that is answered before anything of its body is sent."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+    writer.write(REFUSED)
+    assert of(await reader.readuntil(b"no")) == (401, b"no")
+    return reader, writer
+
+
+@pytest.mark.parametrize("often", [1, 1_000_000 - 1])
+def test_the_rest_of_a_body_that_is_answered_already_is_not_waited_for_long(
+    often: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.server.connection.REST_SECONDS", 0.05)
+
+    async def asked() -> None:
+        async with a_place(app=Refusing) as place:
+            _, writer = await refused(place)
+            for _ in range(often):
+                if not place.state.connections:
+                    break
+                writer.write(b"a")
+                await asyncio.sleep(0.01)
+            while place.state.connections:
+                await asyncio.sleep(0.01)
+            writer.close()
+
+    asyncio.run(asked())
+
+
+def test_whoever_is_still_sending_reads_the_answer_and_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.server.connection.REST_SECONDS", LONG)
+
+    async def asked() -> bytes:
+        async with a_place(app=Refusing) as place:
+            reader, writer = await refused(place)
+            for _ in range(10):
+                writer.write(b"a" * 100_000)
+                await writer.drain()
+            writer.write(REFUSED + b"a" * 1_000_000 + b"GET / HTTP/1.1\r\n" + LAST + b"\r\n")
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    assert asyncio.run(asked()).count(b"HTTP/1.1 401") == 2
+
+
+@pytest.mark.parametrize(
+    "more", [b"a" * 1_000_000, b"a" * 1_000_000 + b"\r\n", b"a" * 1_000_000 + b"GET / HTTP/1.1\r\n"]
+)
+def test_after_an_answer_a_head_is_not_waited_for_any_longer_whatever_else_came(
+    more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with a_place(app=Refusing) as place:
+            reader, writer = await refused(place)
+            monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
+            writer.write(more)
+            with contextlib.suppress(ConnectionError):  # it may end before the last of it has come
+                assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(asked())
+
+
+def test_an_empty_line_after_an_answer_is_no_reason_to_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked() -> None:
+        async with a_place(app=Refusing) as place:
+            reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+            writer.write(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+            assert of(await reader.readuntil(b"no"))[0] == 401
+            monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
+            writer.write(b"\r\n")
+            assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(asked())
 
 
 async def being_sent(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
