@@ -90,10 +90,11 @@ class Connection(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count it, be it before the body or after."""
+        """Count it, be it before the body or after; after it nobody looks for a key or a name any more."""
         self._headers += 1
         self._count(len(name) + len(value))
-        super().on_header(name, value)
+        if not self._in_body:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Wait for the head no longer; how long the body may take, the faces know."""
