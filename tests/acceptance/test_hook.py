@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -337,11 +338,51 @@ def test_the_longest_answer_is_printed_whole_where_there_is_little_room(tmp_path
             assert process.wait(60) == 0
 
 
-def test_an_answer_that_nobody_takes_is_not_waited_with(tmp_path: Path) -> None:
+def a_full_pipe() -> tuple[int, int, int]:
+    """Where it is read, where it is written, and how many bytes are in it."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     filled = os.write(writing, b"x" * 10_000_000)
     os.set_blocking(writing, True)
+    return reading, writing, filled
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("hook", "prompt", "--scope", SCOPE),
+        ("hook", "prompt", "--scope", SCOPE, "--budget-ms", "1"),
+        ("hook", "nonsense", "--scope", SCOPE),
+        ("--bd", "agent.db", "hook", "prompt", "--scope", SCOPE),
+    ],
+    ids=" ".join,
+)
+def test_a_reason_that_nobody_reads_is_not_waited_with(typed: tuple[str, ...], tmp_path: Path) -> None:
+    reading, writing, filled = a_full_pipe()
+    done = subprocess.run(
+        command(*typed), input=b"{", stdout=subprocess.PIPE, stderr=writing, cwd=tmp_path, timeout=120
+    )
+    os.close(writing)
+    with os.fdopen(reading, "rb") as printed:
+        assert len(printed.read()) == filled
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_a_reason_is_told_once_there_is_room_for_it_as_long_as_there_is_time() -> None:
+    reading, writing, filled = a_full_pipe()
+    telling = "import time; from recollect.cli.aside import say; print(flush=True); say('tea', time.monotonic() + 600)"
+    with subprocess.Popen([sys.executable, "-c", telling], stdout=subprocess.PIPE, stderr=writing) as process:
+        os.close(writing)
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"\n"
+        while Path(f"/proc/{process.pid}/stat").read_text("ascii").split(") ")[1][0] not in "SZ":
+            time.sleep(0.01)  # it does not wait yet, nor has it ended without
+        with os.fdopen(reading, "rb") as printed:
+            assert printed.read()[filled:] == b"recollect hook: tea\n"
+
+
+def test_an_answer_that_nobody_takes_is_not_waited_with(tmp_path: Path) -> None:
+    reading, writing, filled = a_full_pipe()
     with saying(packed("Ana prefers window seats")) as url:
         typed = command("hook", "prompt", "--scope", SCOPE, "--server", url, "--budget-ms", "2000")
         done = subprocess.run(

@@ -94,6 +94,7 @@ def _count(said: str | int) -> int:
 
 def answer(where: "Where", *, budget_ms: int, **asked: Any) -> NoReturn:
     """Answer a hook in time, or step aside; whatever happens, it is no failure."""
+    until = 0.0
     try:
         _stand_in()
         until = time.monotonic() + budget_ms / 1000 - age()
@@ -101,7 +102,7 @@ def answer(where: "Where", *, budget_ms: int, **asked: Any) -> NoReturn:
         late = f"there was no answer within {budget_ms} ms{whence}; --budget-ms gives it more"
         _answer(until, late, partial(_answering, where, **asked))
     except Exception as error:  # the outermost door: whatever it is, the agent goes on
-        say_aside(why_not(error))
+        say_aside(why_not(error), until)
     finally:
         os._exit(0)  # at once: there is nothing to tidy up, and that would take its time
 
@@ -132,9 +133,9 @@ def _answer(until: float, late: str, answering: "Callable[[], AbstractContextMan
         case {"line": str() as line}:
             _print(line.encode() + b"\n", until)
         case {"why": str() as why}:
-            say_aside(why)
+            say_aside(why, until)
         case {"empty": str() as empty}:
-            say(empty)
+            say(empty, until)
         case None:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
@@ -195,19 +196,20 @@ def _print(line: bytes, until: float) -> None:
     if len(rest) == len(line):
         say_aside("nobody has taken the answer in time from standard output")
     elif rest:
-        say_aside(f"only {len(line) - len(rest)} of {len(line)} bytes were taken in time", "the answer is cut")
+        say_aside(f"only {len(line) - len(rest)} of {len(line)} bytes were taken in time", what="the answer is cut")
 
 
-def say_aside(why: str, what: str = "nothing is recalled this time") -> None:
+def say_aside(why: str, until: float = 0.0, *, what: str = "nothing is recalled this time") -> None:
     """One line on why nothing is recalled."""
-    say(f"{what}: {why}")
+    say(f"{what}: {why}", until)
 
 
-def say(what: str) -> None:
-    """One line on standard error, if anybody can hear it."""
+def say(what: str, until: float = 0.0) -> None:
+    """One line on standard error, if anybody can hear it and there is room for it by then, or else at once."""
     line = f"recollect hook: {printable(what)[:550]}\n"
     with suppress(OSError):
-        os.write(2, line.encode("utf-8", "backslashreplace"))
+        if select.select([], [2], [], max(until - time.monotonic(), 0.0))[1]:
+            os.write(2, line.encode("utf-8", "backslashreplace"))
 
 
 def age() -> float:
