@@ -144,7 +144,7 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: tuple[tuple[int, int, int] | None, Mapping[str, Key]] = (None, {})
+        self._read: tuple[tuple[int, ...] | None, Mapping[str, Key]] = (None, {})
 
     def keys(self) -> Mapping[str, Key]:
         """Every key by its id, as the file is now; none, if there never was a file.
@@ -180,14 +180,15 @@ class KeyFile:
             raise InvalidInput(f"{len(found)} keys have the name {show(name)}: {ids}; say which by its id")
         return found[0]
 
-    def _stamp(self) -> tuple[int, int, int] | None:
+    def _stamp(self) -> tuple[int, ...] | None:
+        """What differs once the file has changed, or who may read it: a copy can keep its size and its time."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise InvalidInput(f"the keys in {str(self.path)!r} cannot be read: {error.strerror}") from error
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
     def _write(self, keys: Sequence[Key]) -> None:
         told = {"format": FORMAT, "keys": [_fields(one) for one in keys]}

@@ -193,6 +193,32 @@ def test_a_file_that_others_may_read_is_refused_with_the_remedy(file: KeyFile) -
         read_private(file.path)
 
 
+def test_a_change_that_keeps_the_size_and_the_time_of_the_file_is_seen(file: KeyFile) -> None:
+    key, text = a_key()
+    file.add(key)
+    authenticate = authenticator(file, None, lambda: NOW)
+    assert authenticate(text).name == "ana"
+    was, whole = file.path.stat(), file.path.read_text(encoding="utf-8")
+    while file.path.stat().st_ctime_ns == was.st_ctime_ns:  # a clock of files ticks a few hundred times a second
+        file.path.write_text(whole.replace(key.digest, "0" * 64), encoding="utf-8")
+        os.utime(file.path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert file.path.stat().st_size == was.st_size
+    with pytest.raises(Unauthenticated):
+        authenticate(text)
+
+
+def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) -> None:
+    key, text = a_key()
+    file.add(key)
+    authenticate = authenticator(file, None, lambda: NOW)
+    assert authenticate(text).name == "ana"
+    was = file.path.stat()
+    while file.path.stat().st_ctime_ns == was.st_ctime_ns:
+        file.path.chmod(0o604)
+    with pytest.raises(RecollectError, match="nobody is let in"):
+        authenticate(text)
+
+
 def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFile, tmp_path: Path) -> None:
     file.path.parent.mkdir()
     os.mkfifo(file.path, 0o600)  # to which nobody ever writes
