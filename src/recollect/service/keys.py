@@ -255,11 +255,21 @@ def read_keys(path: Path) -> list[Key]:
     text = read_private(path)
     try:
         found = json.loads(text)
-        keys = [_key(one) for one in found["keys"]] if found["format"] == FORMAT else None
+        keys = _keys(found["keys"]) if found["format"] == FORMAT else None
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InvalidInput(f"the keys in {str(path)!r} cannot be read: {error}") from error
     if keys is None:
         raise InvalidInput(f"the keys in {str(path)!r} are of another version of recollect; make them anew")
+    return keys
+
+
+def _keys(told: Any) -> list[Key]:
+    """Each key once: of two that have one id, nobody knows which was revoked."""
+    if not isinstance(told, list):
+        raise TypeError("they are no list")
+    keys = [_key(one) for one in told]
+    if len({one.id for one in keys}) < len(keys):
+        raise ValueError("two of them have the same id")
     return keys
 
 

@@ -129,6 +129,8 @@ def test_the_token_is_good_as_long_as_there_is_no_key(file: KeyFile, tmp_path: P
         "null",
         "{}",
         '{"format": 1}',
+        '{"format": 1, "keys": {}}',
+        '{"format": 1, "keys": ""}',
         '{"format": 1, "keys": [5]}',
         '{"format": 1, "keys": [{}]}',
         '{"format": 2, "keys": []}',
@@ -177,6 +179,19 @@ def test_a_key_that_was_edited_into_something_odd_is_refused(file: KeyFile, fiel
     file.path.write_text(json.dumps(whole), encoding="utf-8")
     with pytest.raises(InvalidInput):
         file.keys()
+
+
+def test_two_keys_of_one_id_let_nobody_in(file: KeyFile) -> None:
+    (key, text), (other, _) = a_key(), a_key("bo")
+    file.add(key)
+    file.add(other)
+    whole = json.loads(file.path.read_text(encoding="utf-8"))
+    whole["keys"][1]["id"] = key.id
+    file.path.write_text(json.dumps(whole), encoding="utf-8")
+    with pytest.raises(RecollectError, match="nobody is let in"):
+        authenticator(file, "t" * SECRET_BYTES, lambda: NOW)(text)
+    with pytest.raises(InvalidInput, match="two of them have the same id"):
+        file.revoke(key.id)
 
 
 def test_a_name_with_a_slash_and_a_moment_that_is_over_are_refused() -> None:
