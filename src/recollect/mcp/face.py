@@ -1,6 +1,6 @@
 """Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from mcp.server.caching import CacheHint
@@ -77,8 +77,8 @@ Who = Callable[[Context], Caller]
 Beside = Callable[[Context, str, Mapping[str, Any]], Mapping[str, Any]]
 """What is given to an operation, with what a request says beside it."""
 
-Refused = Callable[[str, Caller, RecollectError], object]
-"""Whoever is told of a call that is refused before anything is asked."""
+Refused = Callable[[str | None, Caller, RecollectError], object]
+"""Whoever is told of a call that is refused before anything is asked; of which operation, if of any."""
 
 
 class Face:
@@ -130,8 +130,7 @@ class Face:
         known = catalogue.in_toolsets(self._wanted)
         entry = known.get(params.name)
         if entry is None:
-            told = f"there is no tool {show(params.name)}; {remedy(params.name, known)}"
-            raise MCPError(INVALID_PARAMS, told, {"name": params.name})
+            raise self._unknown("tool", params.name, known, context)
         return await _settled(self._answer(entry, params.arguments or {}, context))
 
     async def _answer(self, entry: Entry, said: Mapping[str, Any], context: Context) -> CallToolResult:
@@ -167,12 +166,17 @@ class Face:
         """A prompt as it is written now."""
         found = PROMPTS.get(params.name)
         if found is None:
-            told = f"there is no prompt {show(params.name)}; {remedy(params.name, PROMPTS)}"
-            raise MCPError(INVALID_PARAMS, told, {"name": params.name})
+            raise self._unknown("prompt", params.name, PROMPTS, context)
         asking = Asking(self._ask, self._who(context))
         text = await _told(found.written(asking, params.arguments or {}), context, name=params.name)
         message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(description=found.about, messages=[message])
+
+    def _unknown(self, what: str, name: str, known: Iterable[str], context: Context) -> MCPError:
+        """That there is no such thing; it is heard of without the name, which may say anything."""
+        told = f"there is no {what} {show(name)}; {remedy(name, known)}"
+        self._refused(None, self._who(context), NotFound(told))
+        return MCPError(INVALID_PARAMS, told, {"name": name})
 
 
 def _none_in_headers(_: str) -> None:

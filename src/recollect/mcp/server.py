@@ -123,8 +123,8 @@ class Door:
         refuse_too_large(headers.getlist, self._front.limits.body_bytes)
         return caller
 
-    def _refused(self, name: str, caller: Caller, error: RecollectError) -> None:
-        self._front.refused(NAME, name, caller.name, error)
+    def _refused(self, name: str | None, caller: Caller, error: RecollectError) -> None:
+        self._front.refused(NAME, name or NOBODY, caller.name, error)
 
     async def _ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         return await self._front.ask(NAME, name, given, caller)

@@ -59,7 +59,7 @@ def app(
     made = Starlette(
         routes=routes,
         middleware=[Middleware(Door, front=front)],
-        exception_handlers={HTTPException: _no_route},
+        exception_handlers={HTTPException: partial(_no_route, front)},
         lifespan=lifespan,
     )
     made.router.redirect_slashes = False
@@ -98,20 +98,32 @@ async def _described(document: bytes, _: Request) -> Response:
 
 
 async def _metrics(front: Front, metrics: Callable[[], bytes], request: Request) -> Response:
-    caller: Caller = front.authenticate(bearer(single(request.headers.getlist, "authorization")))
-    caller.refuse_unless(Right.READ, WHOLE)
+    who = NOBODY
+    try:
+        caller: Caller = front.authenticate(bearer(single(request.headers.getlist, "authorization")))
+        who = caller.name
+        caller.refuse_unless(Right.READ, WHOLE)
+    except RecollectError as error:
+        front.refused(FACE, METRICS.strip("/"), who, error)
+        raise
     return Response(metrics(), media_type=METRICS_TYPE)
 
 
-async def _no_route(request: Request, error: Exception) -> Response:
-    """What no route answers to."""
+async def _no_route(front: Front, request: Request, error: Exception) -> Response:
+    """What no route answers to; it is heard of without the path, which may say anything."""
+    problem = _unanswered(request, error)
+    front.refused(FACE, NOBODY, NOBODY, problem)
+    return problems.of_error(problem)
+
+
+def _unanswered(request: Request, error: Exception) -> RecollectError:
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.NOT_FOUND:
         known = f"operations are at {openapi.PREFIX}<name>, and /openapi.json has them all"
-        return problems.of_error(NotFound(f"there is no {show(request.url.path)}; {known}"))
+        return NotFound(f"there is no {show(request.url.path)}; {known}")
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     told = f"{request.method} is no method of {show(request.url.path)}; {headers.get('Allow', 'another')} is"
-    return problems.of_error(problems.HttpProblem(status, told, headers))
+    return problems.HttpProblem(status, told, headers)
 
 
 def _json(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:

@@ -290,6 +290,14 @@ def test_a_call_that_is_refused_before_it_is_asked_is_heard_of_too(office: Offic
     assert [(one.operation, one.outcome) for one in office.asked] == [("recall", "invalid")]
 
 
+def test_a_name_that_there_is_not_is_heard_of_and_not_passed_on(office: Office, url: str) -> None:
+    for method in ("tools/call", "prompts/get"):
+        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": "tea", "arguments": {}, "_meta": META}}
+        post(url, office.key(SCOPE), json.dumps(asked).encode(), method=method, name="tea")
+    heard = [(one.operation, one.caller, one.outcome) for one in office.asked]
+    assert heard == [("-", "key0", "not_found"), ("-", "key1", "not_found")]
+
+
 def test_a_body_that_is_too_large_is_refused_unread_and_so_is_one_that_does_not_say_its_size(
     office: Office, url: str
 ) -> None:

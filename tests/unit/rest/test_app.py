@@ -73,6 +73,9 @@ def test_an_operation_needs_its_own_right_and_no_other_will_do(right: Right, sta
 def test_metrics_are_for_who_may_read_the_whole_store(standing: Scene) -> None:
     standing.callers["part"] = Caller(name="part", grants=(Grant(frozenset(Right), a_reach("acme")),))
     assert standing.send("GET", METRICS, headers={"Authorization": "Bearer part"}).status_code == 403
+    assert standing.send("GET", METRICS, headers={"Authorization": "Bearer nobody"}).status_code == 401
+    heard = [(one.operation, one.caller, one.outcome) for one in standing.heard[-2:]]
+    assert heard == [("metrics", "part", "forbidden"), ("metrics", "-", "unauthenticated")]
     told = standing.send("GET", METRICS, headers={"Authorization": f"Bearer {KEY}"})
     assert (told.status_code, told.text) == (200, "recollect_requests_total 1\n")
     assert told.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -168,6 +171,8 @@ def test_what_no_route_answers_to_is_a_problem_too(
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
     assert status != 405 or "allow" in answer.headers
+    heard = standing.heard[-1]
+    assert (heard.face, heard.operation, heard.caller, heard.outcome) == ("http", "-", "-", code)
 
 
 @pytest.mark.parametrize(
