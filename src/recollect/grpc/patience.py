@@ -2,35 +2,53 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 LONGEST_LOOK_AWAY = 1.0
 """How many seconds pass at most until it is noticed that a call is late."""
 
 
+End = Callable[[], object]
+"""What ends a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Awaited:
+    """A call that is waited for: whose it is, since when, until when, and what ends it."""
+
+    whose: str
+    since: float
+    until: float
+    end: End
+
+
 class Patience:
     """Ends calls that are waited for too long, which hold a thread all the while."""
 
-    def __init__(self, seconds: float, *, most: int | None = None) -> None:
-        """Patience for so many seconds, and if `most` is said, with so many at once: beyond that, who was silent for
-        longest is waited for no more.
+    def __init__(self, seconds: float, *, most: int | None = None, least: float = 0.0) -> None:
+        """Patience for so many seconds, and if `most` is said, with so many at once.
+
+        Beyond that, of whoever has most of them, the one that was silent for longest is waited for no more; but each
+        is for the `least` seconds, since what many say at once takes a moment to come.
         """
-        self._seconds, self._most = seconds, most
-        self._awaited: dict[object, tuple[float, Callable[[], object]]] = {}
+        self._seconds, self._most, self._least = seconds, most, least
+        self._awaited: dict[object, _Awaited] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="recollect-patience", daemon=True)
         self._thread.start()
 
     @contextmanager
-    def waiting(self, end: Callable[[], object]) -> Iterator[None]:
-        """Have it ended if what is done meanwhile takes too long."""
-        one = object()
+    def waiting(self, end: End, whose: str = "") -> Iterator[None]:
+        """Have it ended if what is done meanwhile takes too long, or if somebody has too many of them."""
+        one, now = object(), time.monotonic()
         with self._lock:
-            self._awaited[one] = (time.monotonic() + self._seconds, end)
-            let_go = self._first() if self._most is not None and len(self._awaited) > self._most else None
-        if let_go is not None:
+            self._awaited[one] = _Awaited(whose, now, now + self._seconds, end)
+            too_many = self._too_many(now)
+        for let_go in too_many:
             let_go()
         try:
             yield
@@ -43,21 +61,30 @@ class Patience:
         until = time.monotonic() + seconds
         with self._lock:
             self._seconds = min(self._seconds, seconds)
-            self._awaited = {one: (min(late, until), end) for one, (late, end) in self._awaited.items()}
+            self._awaited = {
+                one: replace(awaited, until=min(awaited.until, until)) for one, awaited in self._awaited.items()
+            }
 
     def close(self) -> None:
         """Look no more."""
         self._over.set()
         self._thread.join()
 
-    def _first(self) -> Callable[[], object]:
-        _, end = self._awaited.pop(next(iter(self._awaited)))
-        return end
+    def _too_many(self, now: float) -> list[End]:
+        """What ends those who are let go for the others."""
+        ends = list[End]()
+        while self._most is not None and len(self._awaited) > self._most:
+            ((whose, _),) = Counter(one.whose for one in self._awaited.values()).most_common(1)
+            first = next(one for one, awaited in self._awaited.items() if awaited.whose == whose)
+            if now - self._awaited[first].since < self._least:
+                break
+            ends.append(self._awaited.pop(first).end)
+        return ends
 
     def _look(self) -> None:
         while not self._over.wait(min(self._seconds, LONGEST_LOOK_AWAY)):
             now = time.monotonic()
             with self._lock:
-                late = [end for until, end in self._awaited.values() if until <= now]
+                late = [one.end for one in self._awaited.values() if one.until <= now] + self._too_many(now)
             for end in late:
                 end()

@@ -41,6 +41,12 @@ _STRANGERS_SECONDS = 1.0
 _LAST_SECONDS = 1.0
 """How long is waited for the words of anybody once the server is to end."""
 
+_LISTENING = 256
+"""How many threads there are at most beside those that are set; half of them may wait for who says nothing."""
+
+_LEAST_SECONDS = 1.0
+"""How long is waited for the words of anybody who has shown a key, however many say nothing."""
+
 _STRANGERS = 8
 """How many threads there are for them: none of those that answer whoever has a key."""
 
@@ -75,13 +81,15 @@ class Running:
 
     def __init__(self, front: Front, address: str, is_ready: Callable[[], bool]) -> None:
         limits = front.limits
-        self._calls = _Calls(front, is_ready)
-        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-grpc")
+        waiting = max(limits.waiting, 1)
+        listening = min(waiting, _LISTENING)
+        self._calls = _Calls(front, is_ready, silent=max(listening // 2, 1))
+        self._threads = ThreadPoolExecutor(limits.threads + listening, thread_name_prefix="recollect-grpc")
         self._server = grpc.server(
             self._threads,
             handlers=[self._calls],
             options=(("grpc.max_receive_message_length", limits.body_bytes), ("grpc.so_reuseport", 0)),
-            maximum_concurrent_rpcs=limits.threads + limits.waiting,
+            maximum_concurrent_rpcs=limits.threads + waiting,
         )
         self.port = self._bound(address)
         self._server.start()
@@ -118,9 +126,10 @@ def start(front: Front, address: str, is_ready: Callable[[], bool] = lambda: Tru
 class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes without types
     """Answers calls: each as a stream of one message, of which grpcio reads nothing before it is asked to."""
 
-    def __init__(self, front: Front, is_ready: Callable[[], bool]) -> None:
+    def __init__(self, front: Front, is_ready: Callable[[], bool], silent: int) -> None:
+        """Calls that are answered by a front; so many that say nothing are waited for at once."""
         self._front, self._is_ready = front, is_ready
-        self._patience = Patience(front.limits.seconds)
+        self._patience = Patience(front.limits.seconds, most=silent, least=_LEAST_SECONDS)
         self._with_strangers = Patience(_STRANGERS_SECONDS, most=_STRANGERS - 1)  # so that one thread is always free
         self._strangers = ThreadPoolExecutor(_STRANGERS, thread_name_prefix="recollect-grpc-health")
         self._ends = False
@@ -191,7 +200,7 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
         try:
             caller, key = self._let_in(context)
             who = caller.name
-            with self._patience.waiting(context.cancel):
+            with self._patience.waiting(context.cancel, who):
                 body = next(messages, None)
             if body is None:
                 raise InvalidInput("the call came without a message; send one")
