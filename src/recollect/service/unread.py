@@ -1,4 +1,4 @@
-"""Unread: what is left of an answer for whoever may write and not read, so that nobody reads by writing."""
+"""Unread: what is left of an answer for whoever may ask for it and not read, so that nobody reads by the way."""
 
 from recollect.service.operation import Answer
 
@@ -8,6 +8,11 @@ OWN_WORDS = "refused"
 
 def own(answer: Answer) -> Answer:
     """All of it: it says nothing that the caller has not said."""
+    return answer
+
+
+def names(answer: Answer) -> Answer:
+    """All of it: it has the names of scopes and memories, and how many there are, and nothing that a memory says."""
     return answer
 
 
@@ -50,6 +55,22 @@ def recorded(answer: Answer) -> Answer:
 def completed(answer: Answer) -> Answer:
     """How a task ended, which is the caller's own word, and nothing of what others said or did for it."""
     return {**receipts(answer), **_NOTHING}
+
+
+def undone(answer: Answer) -> Answer:
+    """That a run was undone, and by which; not the memories that it wrote."""
+    return {**answer, "memories": []}
+
+
+def planned(answer: Answer) -> Answer:
+    """What a job would do to which memories, and none of their words: nor why, which may quote them, nor the digests,
+    which would confirm a guess.
+    """
+    plan = answer["plan"]
+    if plan is None:  # it was done, and the runs name memories by their ids
+        return answer
+    steps = [{**step, "text": None, "reason": None, "state": None} for step in plan["steps"]]
+    return {**answer, "plan": {**plan, "hash": None, "steps": steps}}
 
 
 _NOTHING: Answer = {"task": None, "plan": [], "session": None, "contexts": [], "actions": []}

@@ -5,11 +5,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from recollect.engine.engine import Engine
-from recollect.errors import FieldError, NotFound
+from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.level import Level
 from recollect.model.plan import Job
+from recollect.model.scope import a_scope
 from recollect.ranking.profiles import BUILT_IN
 from recollect.render import curation, plan, wire
+from recollect.service import unread
 from recollect.service.access import WHOLE, Caller, Right
 from recollect.service.fields import Id, ScopePath, one_of
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
@@ -104,6 +106,11 @@ def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
 def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
     try:
         return curation.undone_fields(engine.undo(request.run, scope=request.scope))
+    except Conflict as error:
+        if caller.may(Right.READ, a_scope(request.scope)):
+            raise
+        # what holds by now of which subject is for who may read it
+        raise Conflict(f"run {request.run} cannot be undone: memories that it wrote changed since") from error
     except NotFound as error:
         if caller.may(Right.ADMIN, WHOLE):
             raise
@@ -152,6 +159,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Scopes,
         run=_scopes,
         toolset=Toolset.OPERATOR,
+        unread=unread.names,
     ),
     Operation(
         name="list_profiles",
@@ -176,6 +184,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Plan,
         run=_run_job,
         toolset=Toolset.OPERATOR,
+        unread=unread.planned,
     ),
     Operation(
         name="prune_vector_index",
@@ -191,6 +200,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Plan,
         run=_prune,
         toolset=Toolset.OPERATOR,
+        unread=unread.planned,
     ),
     Operation(
         name="undo",
@@ -203,6 +213,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Undone,
         run=_undo,
         toolset=Toolset.OPERATOR,
+        unread=unread.undone,
     ),
     Operation(
         name="erase",
@@ -218,5 +229,6 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Erasure,
         run=_erase,
         toolset=Toolset.OPERATOR,
+        unread=unread.names,
     ),
 )

@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import jsonschema
 import pytest
 
 import recollect
 from recollect.errors import AccessDenied, Conflict, InvalidInput, NotFound
+from recollect.model.plan import Job
 from recollect.model.trust import Provenance
 from recollect.service.access import Caller, Grant, Right, a_reach, owner
 from recollect.service.operations import OPERATIONS
@@ -270,9 +272,63 @@ def test_whoever_may_only_write_reads_none_of_the_words_of_others_by_any_write(s
             assert leaked == [], name
 
 
-def test_every_write_says_what_of_its_answer_is_for_who_may_not_read() -> None:
-    silent = {name for name, one in OPERATIONS.items() if one.right is Right.WRITE and one.unread is None}
-    assert silent == {"mem_session_start"}
+def test_an_operation_needs_the_right_to_read_or_says_what_of_its_answer_is_for_who_lacks_it() -> None:
+    silent = {name for name, one in OPERATIONS.items() if one.right is not Right.READ and one.unread is None}
+    assert silent == {"mem_session_start"}  # which needs the right to read too
+
+
+def test_whoever_looks_after_a_store_and_does_not_read_is_told_none_of_its_words(service: Service) -> None:
+    words = "Ana Weiss lives in Kantstrasse since her diagnosis"
+    for number in range(21):
+        asked(service, "remember", text=f"Number {number} says that her mother earns {number * 37}")
+    id = asked(service, "remember", text=words)["id"]
+    asked(service, "observe", events=[{"content": words, "at": "2020-01-01T00:00:00Z"}])
+    service.engine.rollup(scope=ANA)
+    for job, word in (("consolidate", "mother"), ("prune-vectors", "Kantstrasse"), ("rebuild-index", "Kantstrasse")):
+        assert word in json.dumps(asked(service, "run_job", job=job)["plan"])  # so there is something to be told
+    run = asked(service, "revise", id=id, text="Ana Weiss earns more")["memory"]["commit"]
+    given: dict[str, list[dict[str, Any]]] = {
+        "list_scopes": [{}],
+        "run_job": [{"job": one, "dry_run": dry} for dry in (True, False) for one in Job],
+        "prune_vector_index": [{"dry_run": True}, {"dry_run": False}],
+        "undo": [{"run": run}],
+        "restore": [{"id": id}],
+        "erase": [{"id": id}, {"id": id, "dry_run": False}, {"everything": True, "dry_run": False}],
+    }
+    caretaker = a_caller(Right.ADMIN, Right.ERASE)
+    assert set(given) == {name for name, one in OPERATIONS.items() if one.right in (Right.ADMIN, Right.ERASE)}
+    for name in ("undo", "restore", "prune_vector_index", "list_scopes", "run_job", "erase"):
+        for one in given[name]:
+            told = asked(service, name, caretaker, **one)
+            assert [word for word in SECRETS if word.lower() in json.dumps(told).lower()] == [], name
+            jsonschema.validate(told, OPERATIONS[name].answer.model_json_schema())
+
+
+def test_whoever_looks_after_a_store_and_does_not_read_is_told_which_memories_a_job_changes(service: Service) -> None:
+    asked(service, "observe", events=[{"content": "Ana earns more", "at": "2020-01-01T00:00:00Z"}])
+    service.engine.rollup(scope=ANA)
+    caretaker = a_caller(Right.ADMIN)
+    known = asked(service, "prune_vector_index")["plan"]
+    plan = asked(service, "prune_vector_index", caretaker)["plan"]
+    assert (plan["counts"], plan["parameters"], plan["hash"]) == (known["counts"], known["parameters"], None)
+    assert known["steps"]
+    untold = {"text": None, "reason": None, "state": None}
+    assert plan["steps"] == [{**step, **untold} for step in known["steps"]]
+    (run,) = asked(service, "prune_vector_index", caretaker, dry_run=False)["runs"]
+    assert run["memories"] == sorted(step["memory"] for step in known["steps"])
+    undone = asked(service, "undo", caretaker, run=run["run"])
+    assert (undone["undone"], undone["run"] > run["run"], undone["memories"]) == (run["run"], True, [])
+    assert asked(service, "prune_vector_index")["plan"]["counts"] == known["counts"]
+
+
+def test_what_is_in_the_way_of_undoing_is_told_to_who_may_read_it(service: Service) -> None:
+    rome = asked(service, "remember", text="Ana lives in Rome", subject="ana: home")["id"]
+    run = asked(service, "forget", id=rome)["memory"]["commit"]
+    asked(service, "remember", text="Ana lives in Oslo", subject="ana: home")
+    for caller, told in ((a_caller(Right.ADMIN), False), (a_caller(Right.ADMIN, Right.READ), True)):
+        with pytest.raises(Conflict) as refused:
+            asked(service, "undo", caller, run=run)
+        assert ("ana: home" in str(refused.value)) is told
 
 
 def test_whoever_writes_and_does_not_read_learns_nothing_by_sending_it_again(service: Service) -> None:
