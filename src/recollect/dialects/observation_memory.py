@@ -203,7 +203,9 @@ class ObservationMemory:
 
     def mem_session_start(self, user_id: str) -> SessionStart:
         """Go on with the user's session, or begin one, with the last summaries and what matters most."""
-        started = self._engine.sessions.start(scope=a_scope(user_id), inactivity=self._inactivity)
+        started = self._engine.sessions.start(
+            scope=a_scope(user_id), inactivity=self._inactivity, provenance=self._provenance
+        )
         return SessionStart(
             session_id=started.session.id,
             is_new=started.new,

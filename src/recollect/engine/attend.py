@@ -74,7 +74,7 @@ def last_ended(
     return found[-limit:][::-1]
 
 
-def start(world: World, scope: Scope, inactivity: timedelta) -> tuple[Memory, bool]:
+def start(world: World, scope: Scope, inactivity: timedelta, by: Provenance) -> tuple[Memory, bool]:
     """The session that is under way, and whether it has just begun; one that fell silent is ended before."""
     now = world.now()
     new = MemoryId(world.new_id(now))
@@ -88,7 +88,7 @@ def start(world: World, scope: Scope, inactivity: timedelta) -> tuple[Memory, bo
         if present:
             return writing.put(active(present[0], now), None), False
         writing.adopt(world.encoder)  # a store with memories has a model, also if no vector was made yet
-        return writing.put(begun(new, scope, _after_all(writing, scope, now)), None), True
+        return writing.put(begun(new, scope, _after_all(writing, scope, now), by), None), True
 
     return world.store.write(change)
 
@@ -111,7 +111,7 @@ class _Over(Exception):
 def remember(world: World, draft: Draft, inactivity: timedelta) -> tuple[Receipt, MemoryId]:
     """Remember a draft in the session that is under way, or in a new one, which is active with that; gives both."""
     while True:
-        session = _present(world, draft.scope, inactivity)
+        session = _present(world, draft, inactivity)
 
         def attend(writing: Writing, session: MemoryId = session) -> None:
             there = under_way(writing, draft.scope)
@@ -126,11 +126,11 @@ def remember(world: World, draft: Draft, inactivity: timedelta) -> tuple[Receipt
         return receipt, session
 
 
-def _present(world: World, scope: Scope, inactivity: timedelta) -> MemoryId:
-    there = under_way(world.store, scope)
+def _present(world: World, draft: Draft, inactivity: timedelta) -> MemoryId:
+    there = under_way(world.store, draft.scope)
     if len(there) == 1 and not fell_silent(there[0], inactivity, world.now()):
         return there[0].id
-    return start(world, scope, inactivity)[0].id
+    return start(world, draft.scope, inactivity, draft.provenance)[0].id
 
 
 @dataclass(frozen=True, slots=True)

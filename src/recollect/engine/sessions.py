@@ -76,15 +76,18 @@ class Sessions:
         profile: Profile | str = "session",
         earlier: int = EARLIER,
         limit: int = HANDED,
+        provenance: Provenance | str = Provenance.MODEL_INFERENCE,
     ) -> Started:
         """Go on with the session that is under way, or begin one, with the last ones and what is best to know, which
-        counts as served. One that was silent for as long as `inactivity` is ended before.
+        counts as served. One that was silent for as long as `inactivity` is ended before. A new one is trusted as far
+        as who begins it, by `provenance`, until it is summed up.
         """
+        by = named("provenance", provenance, Provenance)
         limits.a_limit("earlier", earlier)
         limits.a_limit("limit", limit)
         world, whose = self._opened(), a_scope(scope)
         request = read_request(world, None, scope=whose, profile=profile, as_of=None, known_at=None)
-        memory, new = attend.start(world, whose, _silence(world, inactivity))
+        memory, new = attend.start(world, whose, _silence(world, inactivity), by)
         before = attend.last_ended(world.store, whose, request.made_at, earlier)
         ranking = search(world, request, limit)
         served(world, whose, ranking)

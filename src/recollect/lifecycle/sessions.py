@@ -70,8 +70,8 @@ def a_summary(field: str, value: str) -> str:
     return value
 
 
-def begun(id: MemoryId, scope: Scope, at: datetime) -> Memory:
-    """A session that begins."""
+def begun(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Provenance.MODEL_INFERENCE) -> Memory:
+    """A session that begins, trusted as far as who begins it until somebody says what it came to."""
     return Memory(
         id=id,
         scope=scope,
@@ -82,6 +82,7 @@ def begun(id: MemoryId, scope: Scope, at: datetime) -> Memory:
         kind=Kind.SUMMARY,
         level=Level.SESSION,
         left=NOWHERE,
+        provenance=by,
         metadata={"last_active_at": at.isoformat(), "summarised": False},
     )
 

@@ -83,11 +83,13 @@ def _asked(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller
 
 
 def _summed_up(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
-    """The same, for a method that puts a summary in place of the one that a session has."""
+    """The same, for a method that says what a session came to: whoever is trusted less than who began it, or summed it
+    up before, does not.
+    """
 
     def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
         session = engine.sessions.current(scope=request.user_id)
-        if session is not None and session.summarised:
+        if session is not None:
             refuse_less_trusted(engine.get(session.id, scope=request.user_id), caller)
         return _asked(method)(engine, request, caller)
 

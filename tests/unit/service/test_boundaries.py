@@ -152,6 +152,32 @@ def test_whoever_is_believed_less_puts_no_summary_in_place_of_one_that_is_truste
     assert asked(service, "mem_session_end", summary="We paid")["session_id"] == session
 
 
+@pytest.mark.parametrize("name", ["mem_session_summary", "mem_session_end"])
+@pytest.mark.parametrize("begins", ["mem_session_start", "mem_save"])
+def test_whoever_is_believed_less_sums_up_no_session_of_who_is_trusted_more(
+    begins: str, name: str, service: Service
+) -> None:
+    model, said = (
+        a_caller(Right.READ, Right.WRITE),
+        {"content": "The pump was replaced", "type": "fact", "title": "pump"},
+    )
+    given: dict[str, Any] = said if begins == "mem_save" else {}
+    session = asked(service, begins, model, **given)["session_id"]
+    with pytest.raises(AccessDenied, match="is trusted more than 'key'"):
+        asked(service, name, STRANGER, summary="The pump is broken")
+    assert asked(service, "mem_save", STRANGER, **{**said, "title": "again"})["session_id"] == session
+    assert asked(service, name, model, summary="The pump was replaced")["summary"] == "The pump was replaced"
+
+
+@pytest.mark.parametrize("begins", ["mem_session_start", "mem_save"])
+def test_a_session_goes_on_with_whoever_is_believed_as_much_as_who_began_it(begins: str, service: Service) -> None:
+    given: dict[str, Any] = {"content": "A page says hello", "type": "fact", "title": "page"}
+    session = asked(service, begins, STRANGER, **(given if begins == "mem_save" else {}))["session_id"]
+    assert asked(service, "get_memory", id=session)["provenance"] == "tool_external"
+    assert asked(service, "mem_session_summary", STRANGER, summary="A page was read")["session_id"] == session
+    assert asked(service, "mem_session_end", summary="Nothing came of it")["session_id"] == session
+
+
 def test_a_key_that_may_only_write_reads_nothing_by_writing(service: Service) -> None:
     id = asked(service, "remember", text="Ana lives in Rome")["id"]
     with pytest.raises(AccessDenied, match="lacks the right 'read'"):
