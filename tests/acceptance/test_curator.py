@@ -412,6 +412,63 @@ def test_what_was_superseded_when_it_was_quarantined_is_so_when_it_is_released(
     assert memory.get(new, scope=ANA).status is recollect.Status.ACTIVE
 
 
+def _forgotten(memory: recollect.Engine, id: str) -> None:
+    memory.forget(id, scope=ANA)
+
+
+def _purged(memory: recollect.Engine, _: str) -> None:
+    memory.curator.purge("wiki", scope=ANA, expected=memory.curator.purge("wiki", scope=ANA))
+
+
+def _forgotten_and_pinned(memory: recollect.Engine, id: str) -> None:
+    memory.forget(id, scope=ANA)
+    memory.pin(id, scope=ANA)
+
+
+@pytest.mark.parametrize("put_away", [_forgotten, _purged, _forgotten_and_pinned])
+def test_what_was_quarantined_when_it_was_forgotten_does_not_come_back_by_being_said_again(
+    put_away: Callable[[recollect.Engine, str], None], memory: recollect.Engine, curator: Curator
+) -> None:
+    id = memory.remember(SEAT, scope=ANA, source="wiki").id
+    curator.quarantine(id, "nobody said that", scope=ANA)
+    put_away(memory, id)
+    again = memory.remember(SEAT, scope=ANA)
+    assert again.verdict == Quarantined("the same was in quarantine when it was forgotten", id)
+    assert memory.remember(SEAT, scope=ANA).verdict == Quarantined("it waits for release already", again.id)
+    other = memory.remember("Ana flies to Rome", scope=ANA)
+    assert isinstance(memory.revise(other.id, SEAT, scope=ANA).verdict, Refused)
+    third = memory.remember("Ana flies to Oslo in May", scope=ANA)
+    assert isinstance(curator.merge([other.id, third.id], SEAT, scope=ANA).verdict, Refused)
+    assert isinstance(memory.remember(SEAT, scope=ANA, topic_key="seat").verdict, Quarantined)
+    assert SEAT not in recalled(memory)
+    assert memory.get(id, scope=ANA).status is recollect.Status.FORGOTTEN
+    said = memory.remember(SEAT, scope=ANA, provenance="direct_user")
+    assert (said.verdict, SEAT in recalled(memory)) == (Created(), True)
+
+
+def test_what_admission_quarantined_and_an_operator_forgot_waits_when_it_is_said_again(
+    memory: recollect.Engine, clock: Clock
+) -> None:
+    memory.remember(PORTO, scope=ANA, subject="home", provenance="direct_user")
+    odd = memory.remember(LISBON, scope=ANA, subject="home", provenance="tool_external")
+    assert isinstance(odd.verdict, Quarantined)
+    memory.forget(odd.id, scope=ANA)
+    clock.move(DAY)
+    again = memory.remember(LISBON, scope=ANA, subject="home", provenance="tool_external")
+    assert again.verdict == Quarantined("the same was in quarantine when it was forgotten", odd.id)
+    assert memory.restore(odd.id, scope=ANA).memory.status is recollect.Status.QUARANTINED
+
+
+def test_what_merged_memories_became_and_was_forgotten_in_quarantine_does_not_come_back_by_one_of_them(
+    memory: recollect.Engine, curator: Curator
+) -> None:
+    parts = [memory.remember(text, scope=ANA).id for text in (SEAT, "Ana flies to Oslo in May")]
+    made = curator.merge(parts, "Ana flies to Oslo at a window", scope=ANA).id
+    curator.quarantine(made, "nobody said that", scope=ANA)
+    memory.forget(made, scope=ANA)
+    assert isinstance(memory.remember(SEAT, scope=ANA).verdict, Quarantined)
+
+
 # ── trust ────────────────────────────────────────────────────────────────────────────
 
 

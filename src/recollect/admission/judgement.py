@@ -91,9 +91,9 @@ class Known:
 
     `topic` is the active memory of its topic, `twins` are those that say the same word for word and `alike` those that
     say it in other words, whatever their standing; `about` are the active ones of its subject, and those that were
-    superseded. `away` tells since when one that is not active is not. `orders` is what of its text reads like orders to
-    a model, if anything does. What is `undated` is said now, and
-    so later than all of that, whatever the clock says.
+    superseded. `away` tells since when one that is not active is not; `apart` are those that were quarantined when they
+    were forgotten, as they stood then. `orders` is what of its text reads like orders to a model, if anything does.
+    What is `undated` is said now, and so later than all of that, whatever the clock says.
     """
 
     topic: Memory | None = None
@@ -101,16 +101,21 @@ class Known:
     alike: Sequence[Memory] = ()
     about: Sequence[Memory] = ()
     away: Mapping[MemoryId, datetime] = field(default_factory=dict[MemoryId, datetime])
+    apart: Mapping[MemoryId, Memory] = field(default_factory=dict[MemoryId, Memory])
     orders: str | None = None
     undated: bool = False
+
+    def stood(self, memory: Memory) -> Memory:
+        """The memory, as it stood in quarantine if it was forgotten there."""
+        return self.apart.get(memory.id, memory)
 
 
 def judge(proposed: Memory, known: Known, policy: Policy) -> Judgement:
     """What becomes of what is proposed: its topic comes before its words, its words before its subject.
 
     Whoever is trusted less changes nothing of what comes from somebody who is trusted more. And what an operator put
-    into quarantine by hand does not come back because a model, a tool or a document says it once more: it waits. Only
-    the user, who has words of their own, and an operator say it anew.
+    into quarantine by hand does not come back because a model, a tool or a document says it once more: it waits, also
+    if the former was forgotten since. Only the user, who has words of their own, and an operator say it anew.
     """
     if known.topic is not None:
         return _of_topic(proposed, known.topic, known, policy)
@@ -137,8 +142,9 @@ def judge_kept(proposed: Memory, known: Known, policy: Policy) -> Admit | Revise
     new = topic is None or topic.hash != proposed.hash
     if policy.quarantine.enabled and topic is not None and proposed.trust.less_than(topic.trust):
         return Isolate(LESS_TRUSTED, topic)
-    if new and kept_apart((*known.twins, *known.alike), proposed) is not None:
-        return Isolate(WAITS)
+    apart = _kept_apart(known, proposed) if new else None
+    if apart is not None:
+        return Isolate(_why_apart(apart))
     if new and known.orders is not None and policy.quarantine.enabled:
         return Isolate(reads_like_orders(known.orders), topic)
     return Admit() if topic is None else Revise(topic)
@@ -150,15 +156,15 @@ def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> 
         return Echo(topic, "its topic has a text that was observed later")
     if topic.hash == proposed.hash:
         return _again(proposed, topic, "the same words", known, policy)
-    apart = kept_apart((*known.twins, *known.alike), proposed)
+    apart = _kept_apart(known, proposed)
     if apart is not None:
-        return Isolate(WAITS, apart)
+        return Isolate(_why_apart(apart), apart)
     place = _place_of(topic, proposed, known.about, policy, restated=False)
     against = topic if proposed.trust.less_than(topic.trust) else _trusted_more(place, proposed)
     if policy.quarantine.enabled and (against is not None or known.orders is not None):
-        waiting = next((one for one in known.twins if _waits(one, proposed)), None)
+        waiting = next((one for one in known.twins if _waits(known.stood(one), proposed)), None)
         if waiting is not None:
-            return Isolate(WAITS, waiting)
+            return Isolate(_why_apart(waiting), waiting)
         if against is not None:
             return Isolate(LESS_TRUSTED, against)
         return Isolate(reads_like_orders(known.orders), topic)
@@ -188,6 +194,8 @@ def _again_after_it_was_put_away(proposed: Memory, former: Memory, known: Known,
     since = _away(former, known)
     if not known.undated and observed(proposed) <= since:
         return Leave(former, since)
+    if former.id in known.apart:
+        return Isolate(FORGOTTEN_APART, former) if _waits(known.apart[former.id], proposed) else None
     if proposed.trust.less_than(former.trust) or (known.orders is not None and policy.quarantine.enabled):
         return None
     place = _place(proposed.changed(id=former.id), known.about, policy)
@@ -285,6 +293,16 @@ def kept_apart(sayings: Iterable[Memory], proposed: Memory) -> Memory | None:
     return next((one for one in held if (one.remark or "").startswith(BY_HAND)), None)
 
 
+def _kept_apart(known: Known, proposed: Memory) -> Memory | None:
+    """The same of what is known, also if it was forgotten since."""
+    found = kept_apart(map(known.stood, (*known.twins, *known.alike)), proposed)
+    return next((one for one in (*known.twins, *known.alike) if found is not None and one.id == found.id), None)
+
+
+def _why_apart(other: Memory) -> str:
+    return WAITS if other.status is Status.QUARANTINED else FORGOTTEN_APART
+
+
 BY_HAND = "by hand: "
 """What is remarked of a memory that an operator put into quarantine begins so."""
 
@@ -296,6 +314,7 @@ def reads_like_orders(orders: str | None) -> str:
 
 _ORDERS = "it reads like orders to a model: "
 WAITS = "it waits for release already"
+FORGOTTEN_APART = "the same was in quarantine when it was forgotten"
 LESS_TRUSTED = "it contradicts a memory that is trusted more"
 
 

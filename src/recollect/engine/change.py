@@ -22,6 +22,7 @@ from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy, salience_of
 from recollect.admission.screening import screen
+from recollect.engine.former import or_in_quarantine
 from recollect.engine.succession import placed, read_subject, rivals
 from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
@@ -111,7 +112,8 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         former = own(writing, scope, seen.id)
         revised = _revised(former, revision, now, policy)
         against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
-        apart = None if revised.hash == former.hash else kept_apart(writing.sayings(revised), revised)
+        sayings = () if revised.hash == former.hash else writing.sayings(revised)
+        apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), revised)
         if against is not None or apart is not None:
             refused = Refused(against or WAITS, None if apart is None else apart.id)
             return Receipt(former.id, refused, former)

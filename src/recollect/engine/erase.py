@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from recollect.admission.policy import Policy
 from recollect.engine.change import not_there
-from recollect.engine.restore import as_it_stood
+from recollect.engine.former import as_it_stood
 from recollect.engine.succession import rivals
 from recollect.engine.world import World
 from recollect.errors import NotFound, show

@@ -12,6 +12,7 @@ from recollect.admission.policy import Policy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import screen
 from recollect.engine.change import known_since, not_its_own, own, visible
+from recollect.engine.former import or_in_quarantine
 from recollect.engine.succession import read_subject, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
@@ -95,7 +96,7 @@ def _objection(writing: Writing, state: Memory, policy: Policy) -> Refused | Non
     orders = orders_in(state.searched_text) if doubted else None
     if orders is not None:
         return Refused(reads_like_orders(orders))
-    apart = kept_apart(writing.sayings(state), state)
+    apart = kept_apart((or_in_quarantine(writing, one) for one in writing.sayings(state)), state)
     return None if apart is None else Refused(WAITS, apart.id)
 
 

@@ -1,10 +1,11 @@
 """Restore: a memory that was put away comes back, and what took its place holds no longer."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from recollect.admission.judgement import begins
 from recollect.engine.change import own, written
+from recollect.engine.former import as_it_stood
 from recollect.engine.succession import ended, rivals, standing
 from recollect.engine.world import World
 from recollect.errors import Conflict, show
@@ -70,17 +71,6 @@ def _in_its_place(writing: Writing, free: Memory, now: datetime, others: Sequenc
         writing.put(ended(one, free, now), None)
     later = next((one for one in known if begins(one) > begins(free)), None)
     return standing(writing.put(free if later is None else ended(free, later, now), None), before)
-
-
-def as_it_stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory:
-    """The memory as it was before it was put away so; active, if it never was anything else."""
-    one = former
-    while one.status in away:
-        earlier = writing.before(one.scope, one.id, one.commit or 0)
-        if earlier is None:
-            return former.changed(status=Status.ACTIVE, remark=None)
-        one, _ = earlier
-    return one
 
 
 def _reinstated(world: World, writing: Writing, former: Memory, now: datetime) -> Receipt:

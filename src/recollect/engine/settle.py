@@ -29,6 +29,7 @@ from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy
 from recollect.engine.change import known_since, next_version, vouching
+from recollect.engine.former import or_in_quarantine
 from recollect.engine.succession import placed, superseding, unquoted
 from recollect.errors import Conflict, show
 from recollect.model.draft import Draft
@@ -153,11 +154,20 @@ def _gathered(writing: Writing, proposal: Proposal, policy: Policy, threshold: f
     twins += _made_of(writing, merged)
     put_away = [one for one in (*twins, *alike) if one.status is not Status.ACTIVE]
     away = {one.id: _away_since(writing, one) for one in put_away}
+    stood = [or_in_quarantine(writing, one) for one in put_away if one.status is Status.FORGOTTEN]
+    apart = {one.id: one for one in stood if one.status is Status.QUARANTINED}
     doubted = memory.trust.less_than(Trust.STATED)
     orders = (orders_in(memory.searched_text) or orders_in(memory.speaker or "")) if doubted else None
-    undated = draft.at is None
-    known = Known(topic=topic, twins=twins, alike=alike, about=about, away=away, orders=orders, undated=undated)
-    return memory, known
+    return memory, Known(
+        topic=topic,
+        twins=twins,
+        alike=alike,
+        about=about,
+        away=away,
+        apart=apart,
+        orders=orders,
+        undated=draft.at is None,
+    )
 
 
 def _saying_the_same(
@@ -209,7 +219,7 @@ def _shared_above(
 
 
 def _made_of(writing: Writing, merged: Sequence[Memory]) -> list[Memory]:
-    """What memories that were merged became in the end, and is quarantined by now."""
+    """What memories that were merged became in the end, and is quarantined by now, or was when it was forgotten."""
     found: dict[MemoryId, Memory] = {}
     waiting = list(merged)
     while waiting:
@@ -218,7 +228,7 @@ def _made_of(writing: Writing, merged: Sequence[Memory]) -> list[Memory]:
         if made is not None and made.id not in found:
             found[made.id] = made
             waiting += [made] if made.status is Status.CONSOLIDATED else []
-    return [one for one in found.values() if one.status is Status.QUARANTINED]
+    return [one for one in found.values() if or_in_quarantine(writing, one).status is Status.QUARANTINED]
 
 
 def _about(writing: Writing, memory: Memory) -> list[Memory]:

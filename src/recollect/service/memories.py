@@ -143,7 +143,7 @@ def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answe
 
 
 def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
-    _readable(engine.get(request.id, scope=request.scope), caller)
+    _readable(engine, engine.get(request.id, scope=request.scope), caller)
     changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
     return wire.receipt(engine.revise(request.id, request.text, **changes))
 
@@ -159,7 +159,7 @@ def _refuse_change(engine: Engine, request: Named, caller: Caller) -> None:
     """Nobody changes what is quarantined who may not read it, for they are told what they changed; nor what is trusted
     more.
     """
-    refuse_less_trusted(_readable(engine.get(request.id, scope=request.scope), caller), caller)
+    refuse_less_trusted(_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
 
 
 def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
@@ -181,22 +181,36 @@ def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
     return wire.receipt(engine.unpin(request.id, scope=request.scope))
 
 
-def _readable(memory: Memory, caller: Caller) -> Memory:
+def _is_apart(engine: Engine, memory: Memory, caller: Caller) -> bool:
+    """Whether it is quarantined, or was when it was forgotten, and the caller may not release it."""
+    if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.may(Right.ADMIN, memory.scope):
+        return False
+    if memory.status is Status.QUARANTINED:
+        return True
+    try:
+        versions = engine.history(memory.id, scope=memory.scope)
+    except NotFound:  # somebody erased it since it was read
+        return True
+    stood = next((one.status for one in reversed(versions) if one.status is not Status.FORGOTTEN), None)
+    return stood is Status.QUARANTINED
+
+
+def _readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
     """The memory; what is quarantined is read by whoever may release it, and is told no model."""
-    if memory.status is Status.QUARANTINED and not caller.may(Right.ADMIN, memory.scope):
+    if _is_apart(engine, memory, caller):
         raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
 def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
-    memory = _readable(engine.get(request.id, scope=request.scope), caller)
+    memory = _readable(engine, engine.get(request.id, scope=request.scope), caller)
     usage, by = engine.usage(memory.id, scope=request.scope), engine.replacement(memory, scope=request.scope)
     return {**wire.memory(memory), "usage": wire.usage(usage), "replacement": wire.replacement(by)}
 
 
 def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
     versions = engine.history(request.id, scope=request.scope)
-    _readable(versions[-1], caller)
+    _readable(engine, versions[-1], caller)
     by = engine.replacement(versions[-1], scope=request.scope)
     told = [wire.memory(one) for one in versions]
     return {"id": request.id, "versions": told, "replacement": wire.replacement(by)}
@@ -207,7 +221,7 @@ def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
         caller.refuse_unless(Right.ADMIN, a_scope(request.scope))
     found = engine.memories(**request.given("limit"), limit=request.limit + 1)  # which tells whether there are more
     page = found[: request.limit]
-    told = [wire.memory(one) for one in page]
+    told = [wire.memory(one) for one in page if not _is_apart(engine, one, caller)]
     return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}
 
 

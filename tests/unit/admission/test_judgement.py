@@ -23,6 +23,7 @@ from recollect.admission.judgement import (
     Supersede,
     begins,
     judge,
+    judge_kept,
     observed,
 )
 from recollect.admission.policy import Policy, QuarantinePolicy, TruthPolicy
@@ -218,6 +219,33 @@ def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) ->
         topic = on(1, "topic", topic_key="seat", provenance=STRANGER)
         revised = judge(on(2, topic_key="seat", provenance=by), Known(topic=topic, **given), POLICY)
         assert revised == (expected if below else Revise(topic))
+
+
+@pytest.mark.parametrize("known", ["twins", "alike"])
+def test_what_an_operator_put_apart_and_forgot_waits_unless_the_user_says_it(known: str) -> None:
+    gone = on(1, "gone", status=Status.FORGOTTEN, provenance=STRANGER)
+    stood = gone.changed(status=Status.QUARANTINED, remark="by hand: nobody said that")
+    given: dict[str, Any] = {known: [gone], "apart": {gone.id: stood}}
+    for by in Provenance:
+        below = TRUST[by].less_than(Trust.STATED)
+        expected = Isolate("the same was in quarantine when it was forgotten", gone) if below else Admit()
+        assert judge(on(2, provenance=by), Known(**given), POLICY) == expected
+        assert judge(on(2, provenance=by), Known(**given), LENIENT) == expected
+        topic = on(1, "topic", topic_key="seat", provenance=STRANGER)
+        revised = judge(on(2, topic_key="seat", provenance=by), Known(topic=topic, **given), POLICY)
+        assert revised == (expected if below else Revise(topic))
+        exactly = judge_kept(on(2, topic_key="seat", provenance=by), Known(**given), POLICY)
+        assert exactly == (Isolate("the same was in quarantine when it was forgotten") if below else Admit())
+
+
+def test_what_was_isolated_and_forgotten_comes_back_only_by_who_is_trusted_more() -> None:
+    gone = on(1, "gone", status=Status.FORGOTTEN, provenance=DOCUMENT)
+    known = Known(twins=[gone], apart={gone.id: gone.changed(status=Status.QUARANTINED)}, away={gone.id: day(3)})
+    waits = Isolate("the same was in quarantine when it was forgotten", gone)
+    assert judge(on(4, provenance=STRANGER), known, POLICY) == waits
+    assert judge(on(4, provenance=DOCUMENT), known, POLICY) == waits
+    assert judge(on(4, provenance=USER), known, POLICY) == Admit()
+    assert judge(on(2, provenance=DOCUMENT), known, POLICY) == Leave(gone, day(3))
 
 
 @pytest.mark.parametrize(

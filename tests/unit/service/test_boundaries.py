@@ -244,6 +244,43 @@ def test_what_is_quarantined_is_read_by_whoever_may_release_it(name: str, servic
         asked(service, "list_memories", READER, statuses=["quarantined"])
 
 
+@pytest.mark.parametrize("name", ["get_memory", "get_history", "forget", "pin", "unpin", "revise"])
+def test_what_was_quarantined_when_it_was_forgotten_is_read_by_whoever_may_release_it(
+    name: str, service: Service
+) -> None:
+    asked(service, "remember", text="Ana lives in Rome", provenance="direct_user")
+    odd = asked(service, "remember", text="Ana lives in Oslo", provenance="tool_external")["id"]
+    plain = asked(service, "remember", text="Ana has a bicycle")["id"]
+    for id in (odd, plain):
+        asked(service, "forget", id=id)
+    given: dict[str, Any] = {"text": "Something else"} if name == "revise" else {}
+    caller = a_caller(Right.READ, Right.WRITE)
+    with pytest.raises(NotFound, match="is quarantined; it can be read once an operator releases it") as refused:
+        asked(service, name, caller, id=odd, **given)
+    assert "Oslo" not in str(refused.value)
+    assert asked(service, name, caller, id=plain, **given)["id"] == plain
+    assert asked(service, name, id=odd, **given)["id"] == odd
+
+
+def test_a_list_of_what_is_forgotten_leaves_out_what_was_quarantined_then(service: Service) -> None:
+    asked(service, "remember", text="Ana lives in Rome", provenance="direct_user")
+    bikes = [asked(service, "remember", text=f"{name} has a bicycle")["id"] for name in ("Ana", "Ben")]
+    odd = asked(service, "remember", text="Ana lives in Oslo", provenance="tool_external")["id"]
+    for id in (*bikes, odd):
+        asked(service, "forget", id=id)
+
+    def pages(caller: Caller) -> list[str]:
+        found, after = list[str](), None
+        while True:
+            told = asked(service, "list_memories", caller, statuses=["forgotten"], limit=1, after=after)
+            found += [one["id"] for one in told["memories"]]
+            if (after := told["next"]) is None:
+                return found
+
+    assert pages(READER) == sorted(bikes)
+    assert pages(a_caller(Right.READ, Right.ADMIN)) == sorted([*bikes, odd])
+
+
 @pytest.mark.parametrize("name", ["get_memory", "get_history"])
 def test_what_is_shared_and_quarantined_is_read_by_whoever_may_release_it_where_it_is(
     name: str, service: Service
