@@ -202,16 +202,22 @@ def _readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
     return memory
 
 
+def _replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
+    """What took the place of the memory, if the caller may read that."""
+    by = engine.replacement(memory, scope=scope)
+    return None if by is None or _is_apart(engine, by, caller) else by
+
+
 def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
     memory = _readable(engine, engine.get(request.id, scope=request.scope), caller)
-    usage, by = engine.usage(memory.id, scope=request.scope), engine.replacement(memory, scope=request.scope)
+    usage, by = engine.usage(memory.id, scope=request.scope), _replacement(engine, memory, request.scope, caller)
     return {**wire.memory(memory), "usage": wire.usage(usage), "replacement": wire.replacement(by)}
 
 
 def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
     versions = engine.history(request.id, scope=request.scope)
     _readable(engine, versions[-1], caller)
-    by = engine.replacement(versions[-1], scope=request.scope)
+    by = _replacement(engine, versions[-1], request.scope, caller)
     told = [wire.memory(one) for one in versions]
     return {"id": request.id, "versions": told, "replacement": wire.replacement(by)}
 

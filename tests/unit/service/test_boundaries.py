@@ -84,6 +84,17 @@ def test_what_took_the_place_of_a_shared_memory_is_told_only_to_who_may_see_it(s
         assert asked(service, name, scope=TEAM, id=shared)["replacement"]["text"] == "HQ is moving to Oslo"
 
 
+@pytest.mark.parametrize("name", ["get_memory", "get_history"])
+def test_what_took_the_place_of_a_memory_is_told_only_to_who_may_read_it(name: str, service: Service) -> None:
+    old, new = (asked(service, "remember", text=f"HQ is in {city}", subject="hq")["id"] for city in ("Bonn", "Oslo"))
+    assert asked(service, name, READER, id=old)["replacement"]["text"] == "HQ is in Oslo"
+    service.engine.curator.quarantine(new, "a rumour", scope=ANA)
+    for _ in range(2):
+        assert asked(service, name, READER, id=old)["replacement"] is None
+        assert asked(service, name, id=old)["replacement"]["text"] == "HQ is in Oslo"
+        asked(service, "forget", id=new)
+
+
 def test_the_id_that_a_caller_gives_an_event_is_of_its_scope_alone(service: Service) -> None:
     event = {"content": "hello", "id": "msg-1"}
     (first,) = asked(service, "observe", scope=BOB, events=[event])["receipts"]
