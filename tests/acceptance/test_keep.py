@@ -132,6 +132,40 @@ def test_whoever_is_trusted_less_changes_nothing_that_is_kept(memory: recollect.
     assert text_of(memory, "a") == "what the user said"
 
 
+def test_whoever_is_trusted_less_drops_nothing_that_is_kept_and_then_nothing_is_done(memory: recollect.Engine) -> None:
+    memory.keep([note("a", "what the user said", provenance="direct_user"), note("b", "what a model said")])
+    both = [(SCOPE, "a"), (SCOPE, "b")]
+    for by in ("tool_external", "model_inference"):
+        with pytest.raises(recollect.InvalidInput, match=f"'a' of {SCOPE} is not dropped, .* {by} is trusted less"):
+            memory.keep([note("c", "instead")], drop=both, provenance=by)
+    assert [text_of(memory, key) for key in "abc"] == ["what the user said", "what a model said", None]
+    memory.keep([], drop=[(SCOPE, "b")], provenance="model_inference")
+    memory.keep([], drop=both, provenance="direct_user")
+    assert [text_of(memory, key) for key in "ab"] == [None, None]
+    with pytest.raises(recollect.FieldError, match="is no provenance"):
+        memory.keep([], provenance="nobody")
+
+
+def test_what_is_over_is_dropped_by_anybody_and_so_is_all_if_nobody_says_through_whom(
+    memory: recollect.Engine, clock: Clock
+) -> None:
+    memory.keep([note("a", "soon gone", provenance="operator", valid_until=clock.now + MINUTE)])
+    memory.keep([note("b", "stays", provenance="operator")])
+    clock.move(2 * MINUTE)
+    memory.keep([], drop=[(SCOPE, "a")], provenance="tool_external")
+    memory.keep([], drop=[(SCOPE, "b")])
+    assert memory.memories(scope=SCOPE) == []
+
+
+def test_where_nothing_is_quarantined_trust_keeps_nobody_from_dropping() -> None:
+    with recollect.open(":memory:", embedder="hashing", settings={"quarantine.enabled": False}) as memory:
+        memory.keep([note("a", "what the user said", provenance="direct_user")])
+        memory.keep([], drop=[(SCOPE, "a")], provenance="tool_external")
+        assert text_of(memory, "a") is None
+        other = memory.remember("Tea at four", scope=SCOPE, provenance="direct_user")
+        assert memory.forget(other.id, scope=SCOPE, provenance="tool_external").verdict == Changed("forgotten")
+
+
 def test_what_an_operator_put_into_quarantine_waits_here_too(memory: recollect.Engine) -> None:
     odd = memory.remember("The bridge is closed", scope=SCOPE)
     memory.curator.quarantine(odd.id, scope=SCOPE, reason="a rumour")

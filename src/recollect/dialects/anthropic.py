@@ -133,7 +133,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             found = self._at_or_within(path)
             if not found:
                 raise ToolError(f"The path {command.path} does not exist")
-            self._drop(found)
+            self._drop(found, self._provenance)
             return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
@@ -157,13 +157,14 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
                     *((self._scope, _key(path), memory) for _, path, memory in moved),
                     *((self._scope, _key(to), None) for to, _, _ in moved),
                 ],
+                provenance=self._provenance,
             )
             return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
-        """No file left; all of them are forgotten, and none is erased."""
+        """No file left; all of them are forgotten, and none is erased. It is no command: no model can ask for it."""
         with _told():
-            self._drop(self._files())
+            self._drop(self._files(), None)
             return "All memory cleared"
 
     def _file(self, path: str) -> Memory | None:
@@ -204,8 +205,8 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def _write(self, path: str, content: str, seen: Memory | None) -> None:
         self._engine.keep([self._draft(path, content)], seen=[(self._scope, _key(path), seen)])
 
-    def _drop(self, files: Iterable[str]) -> None:
-        self._engine.keep([], drop=[(self._scope, _key(path)) for path in files])
+    def _drop(self, files: Iterable[str], by: Provenance | None) -> None:
+        self._engine.keep([], drop=[(self._scope, _key(path)) for path in files], provenance=by)
 
     def _draft(self, path: str, content: str, derived_from: tuple[str, ...] = ()) -> Draft:
         blank = not content or content.isspace()

@@ -218,7 +218,8 @@ class RecollectStore(BaseStore):
             return
         now = self._engine.now()
         drop = [(below(self._root, *op.namespace), a_key(PREFIX, op.key)) for op in puts if op.value is None]
-        self._engine.keep([self._draft(op, now) for op in puts if op.value is not None], drop=drop)
+        drafts = [self._draft(op, now) for op in puts if op.value is not None]
+        self._engine.keep(drafts, drop=drop, provenance=self._provenance)
 
     def _draft(self, op: PutOp, now: datetime) -> Draft:
         if not isinstance(op.value, Mapping):

@@ -185,7 +185,7 @@ class MemoryToolset(FunctionToolset[Any]):
             id: The id of the memory.
         """
         with _told():
-            return _written(self._engine.forget(id, scope=self._scope))
+            return _written(self._engine.forget(id, scope=self._scope, provenance=self._provenance))
 
 
 @contextmanager

@@ -182,17 +182,32 @@ def _direction(world: World, revision: Revision, text: str | None) -> "Vector | 
     return None if text is None else world.embed([text], "memory")[0]
 
 
-def set_status(world: World, scope: Scope, id: str, status: Status) -> Receipt:
-    """Give the memory another standing, as that it is forgotten; its text and history stay."""
+def forget(world: World, scope: Scope, id: str, by: Provenance | None) -> Receipt:
+    """Recall the memory no more; its text and history stay. `by` is through whom that is wished, if it counts."""
 
     def change(writing: Writing) -> Receipt:
         former = own(writing, scope, id)
-        if former.status is status:
+        if former.status is Status.FORGOTTEN:
             return Receipt(former.id, Unchanged(), former)
-        kept = writing.put(former.changed(status=status), None)
-        return Receipt(kept.id, Changed(status.value), kept)
+        against = None if by is None else _objection_to_forget(former, by, world.policy)
+        if against is not None:
+            return Receipt(former.id, Refused(against), former)
+        kept = writing.put(former.changed(status=Status.FORGOTTEN), None)
+        return Receipt(kept.id, Changed(kept.status.value), kept)
 
     return written(world, scope, id, change)
+
+
+def _objection_to_forget(former: Memory, by: Provenance, policy: Policy) -> str | None:
+    """What speaks against forgetting: that it is wished by somebody who is trusted less, or is not to look at it."""
+    if former.status is Status.QUARANTINED and by is not Provenance.OPERATOR:
+        return "it is quarantined; an operator releases or forgets it"
+    return _less_trusted(former, by) if policy.quarantine.enabled else None
+
+
+def _less_trusted(former: Memory, by: Provenance) -> str | None:
+    less = TRUST[by].less_than(former.trust)
+    return f"what came through {by.value} is trusted less than the memory" if less else None
 
 
 def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
@@ -352,8 +367,9 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) 
 
 def _objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
     """What speaks against a new text: that it comes from somebody who is trusted less, or gives orders to a model."""
-    if revision.provenance is not None and TRUST[revision.provenance].less_than(former.trust):
-        return f"what came through {revision.provenance.value} is trusted less than the memory"
+    less = None if revision.provenance is None else _less_trusted(former, revision.provenance)
+    if less is not None:
+        return less
     if revised.searched_text == former.searched_text:
         return None
     orders = orders_in(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None

@@ -198,18 +198,21 @@ class Engine:
         drop: Iterable[tuple[str | Scope, str]] = (),
         seen: Iterable[tuple[str | Scope, str, Memory | None]] = (),
         apart: bool = False,
+        provenance: Provenance | str | None = None,
     ) -> list[Receipt]:
         """Keep every draft word for word under its topic key, also if another one says the same, and forget what is
         under the keys to drop, each a scope and a topic key; all of it or, if anything cannot be so, nothing.
 
         Refused is what has secrets in it, and what admission would not believe; with `apart`, that is kept in
         quarantine. `seen` tells what was there under keys, or that nothing was: if that has changed, it is a
-        `Conflict`.
+        `Conflict`. `provenance` is through whom keys are dropped, if that is to count: then nothing is that is trusted
+        more.
         """
         given = limits.several("drafts", drafts)
+        by = None if provenance is None else named("provenance", provenance, Provenance)
         proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
         quarantine = limits.a_flag("apart", apart)
-        return keep(self._open, proposed, drop=read_keys(drop), seen=read_seen(seen), apart=quarantine)
+        return keep(self._open, proposed, drop=read_keys(drop), by=by, seen=read_seen(seen), apart=quarantine)
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
         """The scope's memory of that topic key, if one is active and holds now."""
@@ -470,9 +473,14 @@ class Engine:
             raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
         return change.revise(self._open, a_scope(scope), id, change.Revision(text=text, **changes))
 
-    def forget(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Recall the memory no more; `restore` brings it back, `erase` removes it for good."""
-        return change.set_status(self._open, a_scope(scope), id, Status.FORGOTTEN)
+    def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
+        """Recall the memory no more; `restore` brings it back, `erase` removes it for good.
+
+        `provenance` is through whom that is wished, if it is to count: then it is `Refused` where the memory is trusted
+        more, and to all but an operator where it is quarantined.
+        """
+        by = None if provenance is None else named("provenance", provenance, Provenance)
+        return change.forget(self._open, a_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that was forgotten or put away; what took its place holds no longer."""

@@ -13,6 +13,7 @@ from recollect.model import limits
 from recollect.model.draft import Draft
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import TRUST, Provenance
 from recollect.model.verdict import Quarantined, Receipt, Refused
 from recollect.ports import Writing
 
@@ -29,9 +30,19 @@ class Key:
 
 
 def keep(
-    world: World, drafts: Sequence[Draft], *, drop: Sequence[Key], seen: Mapping[Key, Memory | None], apart: bool
+    world: World,
+    drafts: Sequence[Draft],
+    *,
+    drop: Sequence[Key],
+    by: Provenance | None,
+    seen: Mapping[Key, Memory | None],
+    apart: bool,
 ) -> list[Receipt]:
-    """Keep every draft word for word under its topic key, and forget what is under the keys to drop, or do nothing."""
+    """Keep every draft word for word under its topic key, and forget what is under the keys to drop, or do nothing.
+
+    `by` is through whom these are dropped, who is to be trusted as much as what holds there; nobody is, if it is not
+    said.
+    """
     now = world.now()
     keys = [_key(draft) for draft in drafts]
 
@@ -39,6 +50,7 @@ def keep(
         for key, memory in seen.items():
             _refuse_changed(key, memory, _held(writing, key, now))
         for key in drop:
+            _refuse_less_trusted(key, _held(writing, key, now), by if world.policy.quarantine.enabled else None)
             _forget(writing, key)
         for key in keys:
             if _held(writing, key, now) is None:
@@ -113,6 +125,13 @@ def _forget(writing: Writing, key: Key) -> None:
     found = writing.topic(key.scope, key.topic_key)
     if found is not None:
         writing.put(found.changed(status=Status.FORGOTTEN), None)
+
+
+def _refuse_less_trusted(key: Key, held: Memory | None, by: Provenance | None) -> None:
+    """Whoever is trusted less changes nothing of what is trusted more, and so puts nothing in its place either."""
+    if held is not None and by is not None and TRUST[by].less_than(held.trust):
+        less = f"what comes through {by.value} is trusted less than it"
+        raise InvalidInput(f"{key} is not dropped, for {less}; have the user or an operator do it")
 
 
 def _refuse_changed(key: Key, seen: Memory | None, found: Memory | None) -> None:

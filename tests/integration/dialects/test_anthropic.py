@@ -346,6 +346,23 @@ def test_all_memory_is_cleared_and_can_be_begun_anew(tool: RecollectMemoryTool, 
     assert engine.get(plain.id, scope=SCOPE).text == "not a file"
 
 
+def test_whoever_is_trusted_less_neither_deletes_nor_renames_what_is_trusted_more(
+    engine: recollect.Engine, tool: RecollectMemoryTool
+) -> None:
+    operator, stranger = (RecollectMemoryTool(engine, SCOPE, provenance=one) for one in ("operator", "tool_external"))
+    create(operator, "/memories/rules/pay.md", "Pay account A")
+    for other in (stranger, tool):
+        create(other, "/memories/rules/own.md", "mine")
+        for path in ("/memories/rules/pay.md", "/memories/rules"):
+            assert "is trusted less" in refusal(other, "delete", path=path)
+            assert "is trusted less" in refusal(other, "rename", old_path=path, new_path="/memories/gone")
+        assert call(other, "rename", old_path="/memories/rules/own.md", new_path="/memories/my.md")
+        assert call(other, "delete", path="/memories/my.md")
+    assert "Pay account A" in call(tool, "view", path="/memories/rules/pay.md")
+    assert call(operator, "rename", old_path="/memories/rules", new_path="/memories/old")
+    assert call(operator, "delete", path="/memories/old")
+
+
 def test_the_asynchronous_tool_does_the_same(engine: recollect.Engine) -> None:
     tool = RecollectAsyncMemoryTool(engine, SCOPE)
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory"}
