@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 AGENT = "agent"
 """What whoever speaks over standard input is called in what is kept."""
 
+ONLY_READS = "recollect mcp was started with --read-only"
+"""Why an agent lacks a right; it has no key that could have it."""
+
 NOT_INSTALLED = (
     "what MCP needs is not installed; install recollect with its extra server (in its folder: pip install '.[server]')"
 )
@@ -78,7 +81,8 @@ def agent(scope: str | None, *, read_only: bool) -> Caller:
     """Whoever speaks over standard input: the owner's agent, who is believed no more than the owner's own words."""
     reach: Reach = WHOLE if scope is None else Scope.parse(scope)
     rights = frozenset({Right.READ}) if read_only else frozenset(Right)
-    return Caller(name=AGENT, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER)
+    because = ONLY_READS if read_only else None
+    return Caller(name=AGENT, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER, because=because)
 
 
 def opened(engine: "AbstractContextManager[Engine]") -> "Made":

@@ -38,7 +38,7 @@ from recollect.errors import NotFound, RecollectError, remedy, show
 from recollect.mcp import arguments, catalogue, resources, results, short
 from recollect.mcp.asking import Ask, Asking
 from recollect.mcp.catalogue import Entry, Toolsets
-from recollect.mcp.guide import INSTRUCTIONS
+from recollect.mcp.guide import instructions
 from recollect.mcp.prompts import PROMPTS, SCOPE, Prompt
 from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource
 from recollect.service.access import Caller
@@ -82,7 +82,10 @@ Refused = Callable[[str | None, Caller, RecollectError], object]
 
 
 class Face:
-    """Answers the requests of the protocol for whoever sends them."""
+    """Answers the requests of the protocol for whoever sends them.
+
+    `only` is who sends them all, where that is known before anybody does: then the instructions follow its rights.
+    """
 
     def __init__(
         self,
@@ -92,8 +95,9 @@ class Face:
         *,
         beside: Beside = lambda _, __, given: given,
         refused: Refused = lambda _, __, ___: None,
+        only: Caller | None = None,
     ) -> None:
-        self._ask, self._who, self._wanted = ask, who, wanted
+        self._ask, self._who, self._wanted, self._only = ask, who, wanted, only
         self._beside, self._refused = beside, refused
 
     def server(self) -> Server[Any]:
@@ -103,7 +107,7 @@ class Face:
             version=__version__,
             title="recollect",
             description="A memory for agents: it remembers, recalls, ranks and explains.",
-            instructions=INSTRUCTIONS,
+            instructions=instructions(self._offered(self._only)),
             cache_hints={
                 "tools/list": FRESH,
                 "prompts/list": FRESH,
@@ -119,6 +123,12 @@ class Face:
             on_list_prompts=_guarded(self.list_prompts),
             on_get_prompt=_guarded(self.get_prompt),
         )
+
+    def _offered(self, caller: Caller | None) -> set[str]:
+        """The names of the tools that a caller is offered; if it is not known who, those of the toolsets."""
+        if caller is None:
+            return set(catalogue.in_toolsets(self._wanted))
+        return {one.name for one in catalogue.offered(self._wanted, caller)}
 
     async def list_tools(self, context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         """The tools that the caller may use, always in the same order."""
@@ -158,9 +168,11 @@ class Face:
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=found.type, text=text)])
 
     async def list_prompts(self, context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        """Every prompt."""
+        """The prompts of which the caller may ask all that they ask, and is offered the tools that they tell of."""
         caller = self._who(context)
-        return ListPromptsResult(prompts=[_prompt(one, caller) for one in PROMPTS.values()])
+        offered = self._offered(caller)
+        of_use = [one for one in PROMPTS.values() if one.is_of_use(caller, offered)]
+        return ListPromptsResult(prompts=[_prompt(one, caller) for one in of_use])
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         """A prompt as it is written now."""

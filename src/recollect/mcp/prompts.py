@@ -1,11 +1,13 @@
 """Prompts: how a person lets a model begin well, and end well."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from recollect.mcp.asking import Asking, argument
+from recollect.mcp.catalogue import entries
 from recollect.mcp.results import as_json, context_texts
+from recollect.service.access import Caller
 
 SCOPE: Final = "scope"
 """The argument that need not be said where it goes without saying."""
@@ -13,14 +15,23 @@ SCOPE: Final = "scope"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Something a person can have a model told: what it is, what it takes, and which operations it asks."""
+    """Something a person can have a model told: what it is, what it takes, and which operations it asks.
+
+    `tells_of` are the tools that the model is told to call.
+    """
 
     name: str
     title: str
     about: str
     takes: Mapping[str, str]
     asks: tuple[str, ...]
+    tells_of: tuple[str, ...] = ()
     written: Callable[[Asking, Mapping[str, str]], Awaitable[str]]
+
+    def is_of_use(self, caller: Caller, offered: Collection[str]) -> bool:
+        """Whether a caller who is offered these tools may do all that it takes."""
+        may_ask = all(caller.has(entries()[name].right) for name in self.asks)
+        return may_ask and all(name in offered for name in self.tells_of)
 
 
 async def _start_session(asking: Asking, given: Mapping[str, str]) -> str:
@@ -88,6 +99,7 @@ PROMPTS: Mapping[str, Prompt] = {
             about="Have the model keep what this conversation taught, before it ends.",
             takes={SCOPE: _WHOSE},
             asks=(),
+            tells_of=("remember", "feedback"),
             written=_save_lessons,
         ),
     )

@@ -104,7 +104,7 @@ class _Wire:
 
     async def speak(self, opening: Opening, caller: Caller, wanted: Toolsets) -> None:
         """Have the face answer what is read, until the end of it or a signal."""
-        server = Face(opening.ask, lambda _: caller, wanted).server()
+        server = Face(opening.ask, lambda _: caller, wanted, only=caller).server()
         said, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, heard = anyio.create_memory_object_stream[SessionMessage]()
         self._writing.start()

@@ -47,11 +47,15 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: by which name, with which grants, and how far what is said through it is believed at most."""
+    """Who asks: by which name, with which grants, and how far what is said through it is believed at most.
+
+    `because` is why a right is missing, for who has no key that could have it.
+    """
 
     name: str
     grants: tuple[Grant, ...]
     provenance: Provenance = Provenance.DIRECT_USER
+    because: str | None = None
 
     @property
     def scope(self) -> Scope | None:
@@ -72,12 +76,12 @@ class Caller:
         if reach == WHOLE:
             raise AccessDenied(
                 f"{show(self.name)} lacks the right {show(right.value)} over the whole store; "
-                "a key for that is made with --whole-store"
+                f"{self.because or 'a key for that is made with --whole-store'}"
             )
         if not covering:
             raise NotFound(f"there is no scope {show(str(reach))}, or it is not for {show(self.name)}")
         raise AccessDenied(
-            f"{show(self.name)} lacks the right {show(right.value)} in {show(str(reach))}; it takes a key that has it"
+            f"{show(self.name)} lacks the right {show(right.value)} in {show(str(reach))}; {self._what_it_takes}"
         )
 
     def has(self, right: Right) -> bool:
@@ -87,7 +91,11 @@ class Caller:
     def refuse_without(self, right: Right) -> None:
         """Refuse who has the right nowhere, for what is of no scope."""
         if not self.has(right):
-            raise AccessDenied(f"{show(self.name)} lacks the right {show(right.value)}; it takes a key that has it")
+            raise AccessDenied(f"{show(self.name)} lacks the right {show(right.value)}; {self._what_it_takes}")
+
+    @property
+    def _what_it_takes(self) -> str:
+        return self.because or "it takes a key that has it"
 
     def believed(self, provenance: Provenance) -> Provenance:
         """The provenance that is said, or the most that this caller is believed."""

@@ -12,6 +12,7 @@ from mcp import Client
 
 import recollect
 from recollect.mcp.catalogue import CORE, in_toolsets, toolsets
+from recollect.service.access import Right
 
 from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 
@@ -178,5 +179,26 @@ def test_a_server_that_only_reads_offers_nothing_else_and_refuses_it(store: Path
             assert {one.annotations.read_only_hint for one in tools if one.annotations} == {True}
             refused = await client.call_tool("remember", {"text": "Bo drinks tea"})
             assert refused.structured_content["code"] == "forbidden"
+            assert refused.structured_content["message"].endswith("; recollect mcp was started with --read-only")
+            assert "recall" in (client.instructions or "")
+            assert "remember" not in (client.instructions or "")
+            assert [one.name for one in (await client.list_prompts()).prompts] == ["start_session", "before_task"]
 
     asyncio.run(look())
+
+
+def test_over_http_the_instructions_follow_the_toolsets_of_the_server_and_the_prompts_the_key(store: Path) -> None:
+    office = Office()
+
+    async def look(url: str, *rights: Right) -> tuple[str, list[str]]:
+        async with over_http(url, office.key(SCOPE, *rights)) as client:
+            return client.instructions or "", [one.name for one in (await client.list_prompts()).prompts]
+
+    with serving(store, office, wanted=toolsets("episodes")) as url:
+        told, prompts = asyncio.run(look(url))
+    assert "start_episode" in told
+    assert "recall " not in told
+    assert prompts == ["start_session", "before_task"]
+    with serving(store, office, wanted=frozenset({CORE})) as url:
+        assert asyncio.run(look(url, Right.READ))[1] == ["start_session", "before_task"]
+        assert asyncio.run(look(url))[1] == ["start_session", "before_task", "save_lessons"]

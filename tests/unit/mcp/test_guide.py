@@ -2,30 +2,88 @@
 
 import asyncio
 import re
+from itertools import combinations
 
 import pytest
 
 from recollect.mcp.asking import Asking
-from recollect.mcp.catalogue import CORE, entries
-from recollect.mcp.guide import GUIDE, INSTRUCTIONS
+from recollect.mcp.catalogue import CORE, entries, offered
+from recollect.mcp.guide import GUIDE, SENTENCES, instructions
 from recollect.mcp.prompts import PROMPTS
-from recollect.service.access import owner
+from recollect.service.access import WHOLE, Caller, Grant, Right, owner
+from recollect.service.operation import Toolset
 
 
 async def unasked(*_: object) -> dict[str, object]:
     raise AssertionError("it is written without asking")
 
 
-async def save_lessons() -> str:
-    return await PROMPTS["save_lessons"].written(Asking(unasked, owner()), {})
+async def written(name: str) -> str:
+    return await PROMPTS[name].written(Asking(unasked, owner()), {})
 
 
-SAVE_LESSONS = asyncio.run(save_lessons())
+SAVE_LESSONS = asyncio.run(written("save_lessons"))
 MORE = [name if "_" in name else f"`{name}`" for name, one in entries().items() if one.toolset != CORE]
 """What names a tool that not every model has; a word that may mean something else does so only as code."""
 
 
-@pytest.mark.parametrize("told", [INSTRUCTIONS, GUIDE, SAVE_LESSONS], ids=["instructions", "guide", "save_lessons"])
+@pytest.mark.parametrize("told", [GUIDE, SAVE_LESSONS], ids=["guide", "save_lessons"])
 def test_a_tool_that_not_every_model_has_is_named_as_one_that_it_may_have(told: str) -> None:
     for sentence in re.split(r"(?<=[.:])\s+", told):
         assert "you have" in sentence or not any(name in sentence for name in MORE), sentence
+
+
+def named(told: str) -> set[str]:
+    """The tools that a text names."""
+    return {name for name in entries() if re.search(rf"\b{name}\b", told)}
+
+
+def test_a_sentence_of_the_instructions_knows_the_tools_that_it_names() -> None:
+    assert [set(tools) for tools, _ in SENTENCES] == [named(told) for _, told in SENTENCES]
+
+
+READER = Caller(name="reader", grants=(Grant(frozenset({Right.READ}), WHOLE),))
+OFFERED = [
+    pytest.param({one.name for one in offered(frozenset(sets), caller)}, id=f"{'+'.join(sets)} of the {caller.name}")
+    for size in range(1, len(Toolset) + 1)
+    for sets in combinations(Toolset, size)
+    for caller in (owner(), READER)
+]
+
+
+@pytest.mark.parametrize("tools", OFFERED)
+def test_the_instructions_name_only_tools_that_are_offered(tools: set[str]) -> None:
+    assert named(instructions(tools)) <= tools
+    assert instructions(tools).startswith("A memory of earlier conversations and tasks. ")
+
+
+def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more_tools_are() -> None:
+    def told(*sets: Toolset) -> set[str]:
+        return named(instructions({one.name for one in offered(frozenset(sets), owner())}))
+
+    assert told(Toolset.CORE) == {"brief", "recall", "remember", "feedback"}
+    assert told(Toolset.CORE, Toolset.EPISODES) > told(Toolset.CORE)
+    assert "start_episode" in told(Toolset.EPISODES)
+    assert "mem_save" in told(Toolset.OBSERVATIONS)
+
+
+@pytest.mark.parametrize(
+    ("sets", "rights", "listed"),
+    [
+        ({CORE}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),
+        ({CORE}, {Right.READ}, ["start_session", "before_task"]),
+        ({CORE}, {Right.WRITE}, ["save_lessons"]),
+        ({"episodes"}, {Right.READ, Right.WRITE}, ["start_session", "before_task"]),
+    ],
+    ids=str,
+)
+def test_a_prompt_is_of_use_to_who_may_ask_what_it_asks_and_has_the_tools_it_tells_of(
+    sets: set[str], rights: set[Right], listed: list[str]
+) -> None:
+    caller = Caller(name="somebody", grants=(Grant(frozenset(rights), WHOLE),))
+    tools = {one.name for one in offered(frozenset(sets), caller)}
+    assert [name for name, one in PROMPTS.items() if one.is_of_use(caller, tools)] == listed
+
+
+def test_a_prompt_knows_the_tools_that_it_tells_the_model_to_call() -> None:
+    assert list(PROMPTS["save_lessons"].tells_of) == re.findall(r"(?i)\bcall (\w+)", SAVE_LESSONS)

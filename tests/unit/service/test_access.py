@@ -96,3 +96,14 @@ def test_what_is_not_yours_is_answered_like_what_is_not_there() -> None:
         for name in ("replay", "feedback"):
             there = refusal(service, ana, name, scope="acme/ana", context_id=context)
             assert there.replace(str(context), "x") == refusal(service, ana, name, scope="acme/ana", context_id="x")
+
+
+def test_who_has_no_key_is_told_why_a_right_is_missing() -> None:
+    ana: Reach = Scope.parse("acme/ana")
+    reads = Caller(name="agent", grants=(Grant(frozenset({Right.READ}), WHOLE),), because="it was started so")
+    told = r"lacks the right 'write'.*; it was started so$"
+    for reach in (ana, WHOLE):
+        with pytest.raises(AccessDenied, match=told):
+            reads.refuse_unless(Right.WRITE, reach)
+    with pytest.raises(AccessDenied, match=told):
+        reads.refuse_without(Right.WRITE)
