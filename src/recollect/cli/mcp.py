@@ -36,7 +36,12 @@ NOT_INSTALLED = (
 
 
 @click.command(short_help="Be the memory of an agent that speaks MCP.")
-@click.option("--scope", metavar="S", help="Whose memory, as acme/ana: no other can be named, and none need be.")
+@click.option(
+    "--scope",
+    metavar="S",
+    help="Whose memory, as acme/ana: no call need name it, and none can name another but those below it, each of which "
+    "is a memory of its own.",
+)
 @click.option("--read-only", is_flag=True, help="Only tools that look.")
 @click.option(
     "--tools",

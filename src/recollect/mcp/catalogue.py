@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import FieldError, remedy, show
-from recollect.service.access import Caller, Right
+from recollect.service.access import WHOLE, Caller, Right
 
 FILE = Path(__file__).with_name("tools.json")
 """Where `recollect.mcp.described` writes what the operations are; a test holds the two equal."""
 
 CORE: Final = "core"
 """The toolset that every model is offered."""
+
+MOST_NAMED: Final = 8
+"""How many scopes of a caller are told by name with every tool."""
+
+APART: Final = "a scope below is a memory of its own, and what is kept there is not recalled from above"
+TOGETHER: Final = "the scopes below count too"
+"""What is told of the scopes below to a caller who has only some, by whether a tool is about one or about all there."""
 
 Toolsets = frozenset[str]
 """The names of the toolsets that are offered."""
@@ -41,16 +48,33 @@ class Entry:
     no_texts: Collection[str]
 
     def taken_from(self, caller: Caller) -> Mapping[str, Any]:
-        """The schema of what it takes from a caller, who need not say a scope that goes without saying."""
-        if self.whose is None or caller.scope is None:
+        """The schema of what it takes from a caller, who is told of the scopes that are its own.
+
+        One that goes without saying need not be said; where there are several, one of them has to be.
+        """
+        if self.whose is None or (told := whose(caller, self.right)) is None:
             return self.input
-        told = self.input["properties"][self.whose]
-        scope = {**told, "description": f"{told['description']} If left out: {caller.scope}."}
+        required = self.input.get("required", ())
+        below = APART if self.whose in required else TOGETHER
+        others = [name for name in required if name != self.whose]
+        field = {**self.input["properties"][self.whose], "description": f"{told}; {below}."}
         return {
             **self.input,
-            "properties": {**self.input["properties"], self.whose: scope},
-            "required": [name for name in self.input.get("required", ()) if name != self.whose],
+            "properties": {**self.input["properties"], self.whose: field},
+            "required": others if caller.scope is not None else [*others, self.whose],
         }
+
+
+def whose(caller: Caller, right: Right) -> str | None:
+    """What is told of the scope to a caller who has the right only in some; nothing to who has it everywhere."""
+    if caller.scope is not None:
+        return f"Leave it out: then it is {caller.scope}"
+    reaches = dict.fromkeys(grant.reach for grant in caller.grants if right in grant.rights)
+    if WHOLE in reaches:
+        return None
+    named = [str(reach) for reach in reaches]
+    more = f" or one of {len(named) - MOST_NAMED} others" if len(named) > MOST_NAMED else ""
+    return f"Whose memory: {', '.join(named[:MOST_NAMED])}{more}"
 
 
 @cache

@@ -44,10 +44,18 @@ def _tool(operation: Operation[Any]) -> dict[str, Any]:
         "read_only": operation.effect is Effect.NONE,
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
-        "input": _schema(_for_models(_without_null(given), operation.toolset)),
+        "input": _schema(_for_models(_whose_told(_without_null(given), operation.request.whose), operation.toolset)),
         "output": _schema(told),
         "no_texts": no_texts,
     }
+
+
+def _whose_told(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
+    """The schema without an example of a scope: a model would take it for the one that is meant."""
+    fields = dict(told["properties"])
+    if whose is not None:
+        fields[whose] = {key: value for key, value in fields[whose].items() if key != "examples"}
+    return {**told, "properties": fields}
 
 
 def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:

@@ -264,13 +264,15 @@ def _template(one: Resource) -> ResourceTemplate:
 
 
 def _prompt(one: Prompt, caller: Caller) -> ToldPrompt:
+    whose = catalogue.whose(caller, one.right)
+    takes = one.takes if whose is None else {**one.takes, SCOPE: f"{whose}."}
     return ToldPrompt(
         name=one.name,
         title=one.title,
         description=one.about,
         arguments=[
             PromptArgument(name=name, description=about, required=name != SCOPE or _must_say(one, caller))
-            for name, about in one.takes.items()
+            for name, about in takes.items()
         ],
     )
 

@@ -59,7 +59,8 @@ If you have `start_episode`, `record_action` and `complete_episode`, keep with t
 learning from.
 
 **Scope** says whose memory it is, as a path: `acme/ana`. A scope sees its own memories and what the scopes above it
-share. If the schema of a tool does not require one, leave it out.
+share; a scope below it, such as `acme/ana/notes`, is a memory of its own, and what is kept there is not recalled from
+`acme/ana`. If the schema of a tool does not require one, leave it out.
 
 **A call that fails** tells a code, a sentence with the remedy, the field, and whether the same call may succeed later
 (`retryable`). To make a retry of `remember` harmless, give it a `key`.

@@ -7,7 +7,7 @@ from typing import Final
 from recollect.mcp.asking import Asking, argument
 from recollect.mcp.catalogue import entries
 from recollect.mcp.results import as_json, context_texts
-from recollect.service.access import Caller
+from recollect.service.access import Caller, Right
 
 SCOPE: Final = "scope"
 """The argument that need not be said where it goes without saying."""
@@ -27,6 +27,11 @@ class Prompt:
     asks: tuple[str, ...]
     tells_of: tuple[str, ...] = ()
     written: Callable[[Asking, Mapping[str, str]], Awaitable[str]]
+
+    @property
+    def right(self) -> Right:
+        """What whoever uses it needs in the scope that it is about."""
+        return entries()[(*self.asks, *self.tells_of)[0]].right
 
     def is_of_use(self, caller: Caller, offered: Collection[str]) -> bool:
         """Whether a caller who is offered these tools may do all that it takes."""

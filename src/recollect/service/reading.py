@@ -42,7 +42,10 @@ def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
             told = f"; {remedy(str(found['loc'][-1]), known)}" if known else ""
             return FieldError(f"there is no such field{told}", field=field)
         case "missing" if field == model.whose:
-            return FieldError("is missing; say whose memory it is, or ask by a key for one scope", field=field)
+            return FieldError(
+                "is missing; say whose memory it is, ask by a key for one scope, or start `recollect mcp` with --scope",
+                field=field,
+            )
         case "missing":
             return FieldError("is missing", field=field)
         case _ if isinstance(cause, FieldError):

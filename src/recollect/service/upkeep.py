@@ -23,9 +23,11 @@ LevelName = Annotated[str, one_of(Level)]
 
 
 class Part(Request):
-    """A scope with those below it; the whole store if none is named."""
+    """A scope with those below it, or the whole store."""
 
-    scope: ScopePath | None = None
+    scope: ScopePath | None = Field(
+        None, description="A path such as acme/ana, with the scopes below it; the whole store if none is named."
+    )
 
 
 class Unscoped(Request):

@@ -156,7 +156,7 @@ def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(sto
         asyncio.run(look(url))
 
 
-def test_a_scope_that_goes_without_saying_is_not_required_and_no_other_can_be_named(store: Path) -> None:
+def test_a_scope_that_goes_without_saying_is_not_required_and_no_other_beside_it_can_be_named(store: Path) -> None:
     async def look() -> None:
         async with over_stdio(store, "--scope", SCOPE) as client:
             tools = (await client.list_tools()).tools
@@ -165,9 +165,24 @@ def test_a_scope_that_goes_without_saying_is_not_required_and_no_other_can_be_na
             assert (await call(client, "stats"))["scope"] == SCOPE
             prompts = (await client.list_prompts()).prompts
             assert [one.name for prompt in prompts for one in prompt.arguments or () if one.required] == ["task"]
+            whose = {one.description for prompt in prompts for one in prompt.arguments or () if one.name == "scope"}
+            assert whose == {f"Leave it out: then it is {SCOPE}."}
             await call(client, "brief")
             other = await client.call_tool("brief", {"scope": "acme/bo"})
             assert other.is_error
+
+    asyncio.run(look())
+
+
+def test_a_scope_below_can_be_named_and_is_a_memory_of_its_own(store: Path) -> None:
+    async def look() -> None:
+        async with over_stdio(store, "--scope", SCOPE) as client:
+            below = f"{SCOPE}/notes"
+            kept = await call(client, "remember", text="Ana keeps bees on the roof", scope=below)
+            there = await call(client, "recall", query="where are the bees of Ana?", scope=below)
+            assert kept["id"] in [one["id"] for one in there["packed"]]
+            above = await call(client, "recall", query="where are the bees of Ana?")
+            assert kept["id"] not in [one["id"] for one in above["packed"]]
 
     asyncio.run(look())
 

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from recollect.errors import FieldError
 from recollect.mcp import described
-from recollect.mcp.catalogue import CORE, FILE, Entry, entries, in_toolsets, offered, toolsets
+from recollect.mcp.catalogue import APART, CORE, FILE, TOGETHER, Entry, entries, in_toolsets, offered, toolsets
 from recollect.model.scope import Scope
 from recollect.service.access import WHOLE, Caller, Grant, Reach, Right, owner
 from recollect.service.operation import Effect, Toolset
@@ -128,7 +128,39 @@ def test_a_scope_is_required_unless_it_goes_without_saying() -> None:
     assert "scope" in recall.taken_from(owner())["required"]
     told = recall.taken_from(caller(ANA, Right.READ))
     assert "scope" not in told["required"]
-    assert told["properties"]["scope"]["description"].endswith("If left out: acme/ana.")
-    two = Caller(name="both", grants=(Grant(frozenset(Right), ANA), Grant(frozenset(Right), Scope.parse("acme/bo"))))
-    assert recall.taken_from(two) == recall.input
+    said = f"Leave it out: then it is acme/ana; {APART}."
+    assert told["properties"]["scope"]["description"] == said
     assert entries()["list_profiles"].taken_from(caller(WHOLE, Right.READ)) == entries()["list_profiles"].input
+
+
+@pytest.mark.parametrize("entry", [one for one in entries().values() if one.whose], ids=lambda entry: entry.name)
+def test_a_caller_who_has_one_scope_is_told_of_no_other(entry: Entry) -> None:
+    told = json.dumps(entry.taken_from(caller(Scope.parse("kim/notes"), *Right)))
+    assert "then it is kim/notes" in told
+    assert "acme" not in told
+    assert "whole store if none" not in told
+    assert "examples" not in entry.input["properties"][str(entry.whose)]
+
+
+def test_a_caller_with_several_scopes_is_told_those_in_which_it_has_the_right() -> None:
+    def two(*rights: Right) -> Caller:
+        return Caller(name="both", grants=(Grant(frozenset(Right), ANA), Grant(frozenset(rights), Scope.parse("bo"))))
+
+    def told(tool: str, who: Caller) -> tuple[str, bool]:
+        taken = entries()[tool].taken_from(who)
+        return taken["properties"]["scope"]["description"], "scope" in taken["required"]
+
+    assert told("recall", two(Right.READ)) == (f"Whose memory: acme/ana, bo; {APART}.", True)
+    assert told("remember", two(Right.READ)) == (f"Whose memory: acme/ana; {APART}.", True)
+    assert told("stats", two(Right.READ)) == (f"Whose memory: acme/ana, bo; {TOGETHER}.", True)
+    many = Caller(name="many", grants=tuple(Grant(frozenset(Right), Scope.parse(f"s{n}")) for n in range(20)))
+    assert told("recall", many)[0].startswith("Whose memory: s0, s1, s2, s3, s4, s5, s6, s7 or one of 12 others; ")
+
+
+def test_without_a_scope_what_there_is_is_counted_in_one_scope_or_in_the_whole_store_by_who_asks() -> None:
+    def told(who: Caller) -> str:
+        field: str = entries()["stats"].taken_from(who)["properties"]["scope"]["description"]
+        return field
+
+    assert told(caller(ANA, Right.READ)) == f"Leave it out: then it is acme/ana; {TOGETHER}."
+    assert told(owner()).endswith("the whole store if none is named.")

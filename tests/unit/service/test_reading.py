@@ -87,5 +87,5 @@ def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_m
 
 
 def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
-    with pytest.raises(FieldError, match="a key for one scope"):
+    with pytest.raises(FieldError, match="ask by a key for one scope, or start `recollect mcp` with --scope"):
         read_request(OPERATIONS["recall"].request, {"query": "where?"})
