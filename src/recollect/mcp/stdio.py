@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import queue
+import re
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -46,13 +47,34 @@ PATIENCE: Final = 30.0
 LARGEST_ID: Final = 2**53
 """Up to which number every reader of JSON tells a whole one from the next."""
 
+EDGE: Final = 1_024
+"""How many bytes are kept of either end of a line that is too long."""
+
+DIGITS: Final = b"0123456789"
+
+_LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("[^"\\]*"|-?[1-9]\d*|0)\s*\}\s*$')
+"""An id as the last field of the outermost object."""
+
 Said = MemoryObjectSendStream[SessionMessage | Exception]
 Heard = MemoryObjectReceiveStream[SessionMessage]
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A line that is longer than a request may be; nothing else is kept of it."""
+    """A line that is longer than a request may be: its edges, one of which often tells the id."""
+
+    beginning: bytes
+    end: bytes
+
+    @property
+    def id(self) -> str | int | None:
+        """The id of the message that it would be, if it stands at either edge."""
+        try:
+            found = _id_of(from_json(self.beginning.rstrip(DIGITS), allow_partial=True))  # a number may go on
+        except ValueError:
+            found = None
+        last = _LAST.search(self.end)
+        return _id_of({"id": from_json(last[1])}) if found is None and last is not None else found
 
 
 def serve(make: Make, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
@@ -146,7 +168,7 @@ class _Wire:
         """Pass on one line; one that is no message is answered here, as nobody else could."""
         if isinstance(line, TooLong):
             told = f"a line has more than {self._length.most} bytes; send less at once, or raise server.body_bytes"
-            self._refuse(INVALID_REQUEST, told)
+            self._refuse(INVALID_REQUEST, told, line.id)
             return
         if not line.strip():
             return
@@ -227,21 +249,39 @@ class _Wire:
 
 
 def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | TooLong]:
-    """The lines of a file as they come in; of one that is too long, only that."""
-    kept, too_long = bytearray(), False
+    """The lines of a file as they come in; of one that is too long, only its edges."""
+    line = _Line(is_too_long)
     while chunk := os.read(file, CHUNK):
         *whole, rest = chunk.split(b"\n")
         for part in whole:
-            kept += part
-            yield TooLong() if too_long or is_too_long(len(kept)) else bytes(kept)
-            kept, too_long = bytearray(), False
-        kept += rest
-        if is_too_long(len(kept)):
-            kept, too_long = bytearray(), True
-    if too_long:
-        yield TooLong()
-    elif kept:
-        yield bytes(kept)
+            line.add(part)
+            yield line.read
+            line = _Line(is_too_long)
+        line.add(rest)
+    if line.read:
+        yield line.read
+
+
+class _Line:
+    """A line that comes in piece by piece."""
+
+    def __init__(self, is_too_long: Callable[[int], bool]) -> None:
+        self._is_too_long = is_too_long
+        self._kept = bytearray()
+        self._beginning: bytes | None = None
+
+    def add(self, piece: bytes) -> None:
+        """What comes next."""
+        self._kept += piece
+        if self._beginning is None and self._is_too_long(len(self._kept)):
+            self._beginning = bytes(self._kept[:EDGE])
+        if self._beginning is not None:
+            del self._kept[:-EDGE]
+
+    @property
+    def read(self) -> bytes | TooLong:
+        """All that has come."""
+        return bytes(self._kept) if self._beginning is None else TooLong(self._beginning, bytes(self._kept))
 
 
 def _id_of(found: object) -> str | int | None:

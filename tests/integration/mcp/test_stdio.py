@@ -1,5 +1,6 @@
 """The process that speaks over standard input and output: only the protocol goes out, and it ends well."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -7,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 import recollect
-from recollect.mcp.stdio import LONGEST, TooLong, read_lines
+from recollect.mcp.stdio import EDGE, LONGEST, TooLong, read_lines
 from tests.integration.providers.server import keeping_silent, saying, serving, well
 
-from .rig import command, environment
+from .rig import command, environment, over_stdio
 
 SCOPE = "acme/ana"
 META = {
@@ -122,7 +124,7 @@ def test_a_line_may_be_as_long_as_the_settings_say(tmp_path: Path) -> None:
     short = tool(2, "remember", text="tea " * 20_000)
     answers, _ = piped(path, tool(1, "remember", text=long), short, **limits)
     told = {one["id"]: one for one in answers}
-    assert "more than 90000 bytes" in told[None]["error"]["message"]
+    assert "more than 90000 bytes" in told[1]["error"]["message"]
     assert "result" in told[2]
     answers, _ = piped(path, tool(1, "remember", text=long), RECOLLECT_SERVER_BODY_BYTES="200000")
     assert "result" in answers[0]
@@ -196,11 +198,47 @@ def test_a_signal_closes_the_store_well_and_is_no_failure(told: signal.Signals, 
     assert not list(tmp_path.glob("*-wal"))
 
 
-def test_lines_are_read_as_they_come_and_one_that_is_too_long_is_only_told_of(tmp_path: Path) -> None:
+def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "lines"
-    file.write_bytes(b"one\n" + b"x" * 200_000 + b"\n\ntwo\n" + b"y" * 11 + b"\nlast")
+    file.write_bytes(b"one\n" + b"a" + b"x" * 200_000 + b"b\n\ntwo\n" + b"y" * 11 + b"\nlast\n" + b"z" * 12)
     with file.open("rb") as opened:
-        found = [
-            one if isinstance(one, bytes) else TooLong for one in read_lines(opened.fileno(), lambda size: size > 10)
-        ]
-    assert found == [b"one", TooLong, b"", b"two", TooLong, b"last"]
+        found = list(read_lines(opened.fileno(), lambda size: size > 10))
+    inner = b"x" * (EDGE - 1)
+    assert found == [
+        *(b"one", TooLong(b"a" + inner, inner + b"b"), b"", b"two"),
+        *(TooLong(b"y" * 11, b"y" * 11), b"last", TooLong(b"z" * 12, b"z" * 12)),
+    ]
+
+
+LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' % (b'{\\"id\\": 4}' * 500)
+
+
+@pytest.mark.parametrize(
+    ("line", "id"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", %s}' % LONG, 2),
+        (b'{"id": "a-2", %s, "jsonrpc": "2.0"}' % LONG, "a-2"),
+        (b'{"method": "tools/call", %s, "jsonrpc": "2.0", "id": 2}' % LONG, 2),
+        (b'{"method": "tools/call", %s, "jsonrpc": "2.0", "id": "a-2"}' % LONG, "a-2"),
+        (b'{"method": "tools/call", %s}' % LONG, None),
+        (b'{"id": null, "method": "tools/call", %s}' % LONG, None),
+        (b'{"id": 1%s}' % (b"0" * 5_000), None),
+        (b'{"x": "%s", "id": 12345678}' % (b"x" * (EDGE - 20)), 12345678),
+        (b"x" * 5_000, None),
+        (b"[" * 5_000, None),
+    ],
+    ids=lambda one: str(one[:20]) if isinstance(one, bytes) else str(one),
+)
+def test_a_line_that_is_too_long_is_known_by_its_id_where_that_stands_at_an_edge(
+    line: bytes, id: str | int | None
+) -> None:
+    assert TooLong(line[:EDGE], line[-EDGE:]).id == id
+
+
+def test_the_official_client_is_answered_what_is_too_long(tmp_path: Path) -> None:
+    async def say() -> None:
+        async with over_stdio(tmp_path / "agent.db", "--scope", SCOPE) as client:
+            with pytest.raises(MCPError, match="a line has more than"):
+                await client.call_tool("remember", {"text": "x" * (LONGEST + 1)})
+
+    asyncio.run(asyncio.wait_for(say(), 60))
