@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, TextContent
 
 from recollect.mcp import short
 from recollect.mcp.short import Kept
-from recollect.model.wording import RATED, counted
+from recollect.model.wording import RATED
 from recollect.service.access import Caller, Right
 from recollect.service.problems import Problem
 
@@ -34,17 +34,10 @@ def refused(problem: Problem) -> CallToolResult:
 def context_texts(context: Mapping[str, Any], caller: Caller) -> list[str]:
     """What is recalled, and what to tell afterwards, if the caller can; a context without memories says why."""
     if not context["packed"]:
-        return [_nothing(len(context["omitted"]), context["budget"])]
+        return [short.nothing(context)]
     if context["id"] is None or not caller.has(Right.WRITE):
         return [context["text"]]
     return [context["text"], f"{RATED}{context['id']}"]
-
-
-def _nothing(found: int, budget: int) -> str:
-    if found:
-        would = f"{counted(found, 'memory', 'memories')} would help here"
-        return f"{would}, and none fits into {budget} tokens; ask again with more."
-    return "Nothing is remembered that would help here."
 
 
 def as_json(told: Mapping[str, Any]) -> str:

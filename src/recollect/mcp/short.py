@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from recollect.errors import FieldError, show
+from recollect.model.wording import counted
 
 EXPLAIN: Final = "explain"
 """The argument by which a model asks for all that is known of an answer."""
@@ -54,13 +55,28 @@ SHORT: Mapping[str, Kept] = {
 
 
 def told(kept: Kept, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer in short; of what was left out of it, how much by reason."""
+    """The answer in short; of what was left out of it, how much by reason.
+
+    A context without memories says why in its text: many a model sees nothing else.
+    """
     few = {name: _few(answer[name], below) for name, below in kept.items() if answer.get(name) is not None}
+    if answer.get("packed") == []:
+        few["text"] = nothing(answer)
     if "excluded" not in answer:
         return few
     left_out = Counter(one["reason"] for one in answer.get("omitted", ()))
     left_out.update(answer["excluded"])
     return {**few, LEFT_OUT: dict(left_out)}
+
+
+def nothing(context: Mapping[str, Any]) -> str:
+    """Why a context has no memories, and how many tokens the least of those would take that are left out of it."""
+    omitted, budget = context["omitted"], context["budget"]
+    if not omitted:
+        return "Nothing is remembered that would help here."
+    would = f"{counted(len(omitted), 'memory', 'memories')} would help here"
+    needed = budget + min(one["short"] for one in omitted)
+    return f"{would}, and none fits into {budget} tokens; ask again with {needed} or more."
 
 
 def _few(value: Any, kept: Kept | None) -> Any:

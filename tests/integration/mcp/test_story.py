@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,11 +147,36 @@ def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(sto
             assert explained["packed"][0]["parts"]
             wrong = await problem(client, "recall", query="which seat did Ana book?", explain="perhaps")
             assert (wrong["code"], wrong["field"]) == ("invalid", "explain")
-            empty = await client.call_tool("recall", {"query": "anything", "kinds": ["decision"]})
-            assert [one.text for one in empty.content] == ["Nothing is remembered that would help here."]  # type: ignore[union-attr]
-            narrow = await client.call_tool("recall", {"query": "which seat did Ana book?", "tokens": 9})
-            (said,) = [one.text for one in narrow.content]  # type: ignore[union-attr]
-            assert said.endswith("would help here, and none fits into 9 tokens; ask again with more.")
+
+    with serving(store, office) as url:
+        asyncio.run(look(url))
+
+
+def test_a_context_without_memories_says_why_also_to_who_reads_only_what_is_structured(store: Path) -> None:
+    office = Office()
+    asked = {"query": "which train did Ana take to Lyon?"}
+
+    async def look(url: str) -> None:
+        async with over_http(url, office.key(SCOPE)) as client:
+
+            async def said(tool: str, **given: Any) -> str:
+                """What is said of nothing."""
+                result = await client.call_tool(tool, given)
+                told = result.structured_content
+                assert [one.text for one in result.content] == [told["text"]]  # type: ignore[union-attr]
+                assert (told["packed"], told["tokens"]) == ([], 0)
+                return str(told["text"])
+
+            await call(client, "remember", text="Ana takes the early train to Lyon", kind="preference")
+            assert await said("recall", **asked, kinds=["decision"]) == "Nothing is remembered that would help here."
+            for tool, given in (("recall", asked), ("brief", {})):
+                for tokens in (9, 30):
+                    narrow = await said(tool, **given, tokens=tokens)
+                    wanted = re.search(rf"and none fits into {tokens} tokens; ask again with (\d+) or more\.$", narrow)
+                    assert wanted is not None
+                    await said(tool, **given, tokens=int(wanted[1]) - 1)
+                    assert (await call(client, tool, **given, tokens=int(wanted[1])))["packed"]
+            assert (await call(client, "recall", **asked, tokens=9, explain=True))["text"] == ""
 
     with serving(store, office) as url:
         asyncio.run(look(url))

@@ -126,7 +126,7 @@ def test_what_became_of_something_costs_little_however_much_was_there_before(
 def test_a_reason_that_keeps_out_of_the_ranking_and_of_the_text_is_counted_once() -> None:
     context: dict[str, Any] = {
         **dict.fromkeys(SHORT["recall"]),
-        "packed": [],
+        "packed": [{"id": "1"}],
         "excluded": {"budget": 2, "limit": 1},
         "omitted": [{"reason": "budget"}],
     }
