@@ -53,7 +53,7 @@ class Said(Request):
     subject: Id | None = Field(
         None,
         description="What it is about where one thing holds at a time, such as 'ana: lives in'; the next of that "
-        "subject ends it. Found from plain sentences by itself.",
+        "subject ends it. Found by itself in plain English sentences; in other languages it has to be named.",
     )
     tags: Names = Field(default_factory=list[str], description="Words to find it by.")
     importance: Share | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")

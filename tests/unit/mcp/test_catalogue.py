@@ -5,6 +5,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+import recollect
 from recollect.errors import FieldError
 from recollect.mcp import described
 from recollect.mcp.catalogue import APART, CORE, FILE, TOGETHER, Entry, entries, in_toolsets, offered, toolsets
@@ -164,3 +165,17 @@ def test_without_a_scope_what_there_is_is_counted_in_one_scope_or_in_the_whole_s
 
     assert told(caller(ANA, Right.READ)) == f"Leave it out: then it is acme/ana; {TOGETHER}."
     assert told(owner()).endswith("the whole store if none is named.")
+
+
+@pytest.mark.parametrize(
+    ("place", "subject", "ends"),
+    [("Ana lives in", None, True), ("Ana wohnt in", None, False), ("Ana wohnt in", "ana: wohnt in", True)],
+)
+def test_a_subject_is_found_in_plain_english_alone_which_is_what_a_model_is_told(
+    place: str, subject: str | None, ends: bool
+) -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        _, last = (engine.remember(f"{place} {one}", scope="acme", subject=subject) for one in ("Lyon", "Paris"))
+        assert isinstance(last.verdict, recollect.Superseded) == ends
+    told = entries()["remember"].input["properties"]["subject"]["description"]
+    assert told.endswith("in plain English sentences; in other languages it has to be named.")
