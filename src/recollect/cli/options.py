@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
@@ -199,7 +199,7 @@ def _moment(_: click.Context, param: click.Parameter, value: str | None) -> date
     if not _is_moment(value):
         known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
         raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
-    return read_moment(param.opts[0], f"{value}T00:00Z" if _is_day(value) else value)
+    return read_moment(param.opts[0], limits.day_begun(value))
 
 
 def _outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
@@ -223,14 +223,6 @@ def _is_moment(value: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_day(value: str) -> bool:
-    """Whether it is a day and nothing else, as 2026-10-01, which begins at 0:00 UTC."""
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
 
 
 def _choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:

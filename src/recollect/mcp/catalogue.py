@@ -31,7 +31,8 @@ Toolsets = frozenset[str]
 class Entry:
     """One tool: what is told of it, who is offered it, and the schemas of what it takes and gives.
 
-    `no_texts` are the arguments that are never a text, whether the schema tells of them or not.
+    `no_texts` are the arguments that are never a text, and `moments` those that are moments, as `at` or, of each in a
+    list, `drafts.at`; whether the schema tells of them or not.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Entry:
     input: Mapping[str, Any]
     output: Mapping[str, Any]
     no_texts: Collection[str]
+    moments: Collection[str]
 
     def taken_from(self, caller: Caller) -> Mapping[str, Any]:
         """The schema of what it takes from a caller, who is told of the scopes that are its own.

@@ -1,13 +1,16 @@
 """Described: the operations as tools are told of; `python -m recollect.mcp.described` writes it into the catalogue."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recollect.mcp.catalogue import FILE
 from recollect.mcp.short import EXPLAIN, LEFT_OUT, SHORT, Kept
 from recollect.service.operation import Effect, Operation, Toolset
 from recollect.service.operations import OPERATIONS
+
+A_DAY, A_MOMENT = "2026-01-31", "2026-01-31T09:00:00Z"
+"""What a model may write for a moment."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The JSON Schema that all schemas of tools are written in."""
@@ -27,6 +30,7 @@ def written() -> str:
 
 def _tool(operation: Operation[Any]) -> dict[str, Any]:
     given, told = operation.request.model_json_schema(), operation.answer.model_json_schema()
+    moments = list(_moments(given, given.get("$defs", {})))
     no_texts = [name for name, one in given["properties"].items() if not _takes_text(one, given.get("$defs", {}))]
     if (kept := SHORT.get(operation.name)) is not None:
         offered = operation.effect is Effect.NONE  # what became of something is short enough; all can be had anyway
@@ -44,18 +48,43 @@ def _tool(operation: Operation[Any]) -> dict[str, Any]:
         "read_only": operation.effect is Effect.NONE,
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
-        "input": _schema(_for_models(_whose_told(_without_null(given), operation.request.whose), operation.toolset)),
+        "input": _schema(_for_models(_meant_for(_without_null(given), operation.request.whose), operation.toolset)),
         "output": _schema(told),
         "no_texts": no_texts,
+        "moments": moments,
     }
 
 
-def _whose_told(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
-    """The schema without an example of a scope: a model would take it for the one that is meant."""
-    fields = dict(told["properties"])
+def _meant_for(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
+    """The schema as a model is to read it: moments with the day that will do, and no example of a scope, which would be
+    taken for the one that is meant.
+    """
+    found: dict[str, Any] = _with_days(told)
     if whose is not None:
-        fields[whose] = {key: value for key, value in fields[whose].items() if key != "examples"}
-    return {**told, "properties": fields}
+        found["properties"][whose].pop("examples")
+    return found
+
+
+def _with_days(told: Any) -> Any:
+    match told:
+        case {"format": "date-time", **rest}:
+            return {**rest, "examples": [A_DAY, A_MOMENT]}
+        case dict():
+            return {key: _with_days(value) for key, value in told.items()}
+        case list():
+            return [_with_days(one) for one in told]
+        case _:
+            return told
+
+
+def _moments(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
+    """Where moments are taken: the names of fields, and of those of each in a list behind the name of the list."""
+    for name, field in told["properties"].items():
+        for one in field.get("anyOf", (field,)):
+            if one.get("format") == "date-time":
+                yield name
+            if (reference := one.get("items", {}).get("$ref")) is not None:
+                yield from (f"{name}.{below}" for below in _moments(shared[reference.rpartition("/")[2]], shared))
 
 
 def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:

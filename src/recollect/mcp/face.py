@@ -146,7 +146,7 @@ class Face:
     async def _answer(self, entry: Entry, said: Mapping[str, Any], context: Context) -> CallToolResult:
         caller = self._who(context)
         try:
-            given, kept = short.asked(entry.name, arguments.meant(entry.no_texts, said))
+            given, kept = short.asked(entry.name, arguments.meant(entry, said))
             given = self._beside(context, entry.name, given)
         except RecollectError as error:
             self._refused(entry.name, caller, error)

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
 from recollect.errors import FieldError, show
@@ -282,6 +282,15 @@ def a_moment(field: str, value: datetime) -> datetime:
     if not EARLIEST <= value < LATEST:
         raise FieldError(f"{value.isoformat()} is not within 1900..2199", field=field)
     return value.astimezone(UTC)
+
+
+def day_begun(written: str) -> str:
+    """The moment that a day and nothing else stands for, as 2026-10-01 for its beginning in UTC; or what is written."""
+    try:
+        is_day = date.fromisoformat(written).isoformat() == written
+    except ValueError:
+        return written
+    return f"{written}T00:00Z" if is_day else written
 
 
 def a_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:

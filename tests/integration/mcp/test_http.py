@@ -346,6 +346,27 @@ def test_json_in_a_text_and_null_are_taken_as_they_were_meant(office: Office, ur
     asyncio.run(say())
 
 
+def test_a_day_is_taken_for_its_beginning_as_on_the_command_line(office: Office, url: str) -> None:
+    async def say() -> None:
+        async with over_http(url, office.key(SCOPE)) as client:
+            days = {"at": "2026-02-10", "valid_from": "2026-02-11", "valid_until": "2026-02-12"}
+            kept = await call(client, "remember", text="Ana is in Lyon", **days)
+            memory = await call(client, "get_memory", id=kept["id"])
+            told = [memory[name] for name in ("created_at", "valid_from", "valid_until")]
+            assert told == [f"{day}T00:00:00+00:00" for day in days.values()]
+            for day, found in (("2026-02-11", [kept["id"]]), ("2026-02-12", [])):
+                then = await call(client, "recall", query="where is Ana?", as_of=day)
+                assert [one["id"] for one in then["packed"]] == found
+            several = await call(client, "remember_all", drafts=[{"text": "Bo is in Rome", "at": "2026-02-10"}])
+            memory = await call(client, "get_memory", id=several["receipts"][0]["id"])
+            assert memory["created_at"] == "2026-02-10T00:00:00+00:00"
+            wrong = await problem(client, "remember", text="Cy is in Oslo", at="2026-02-10T09:00")
+            assert (wrong["code"], wrong["field"]) == ("invalid", "at")
+            assert "has no time zone" in wrong["message"]
+
+    asyncio.run(say())
+
+
 def test_what_is_not_told_of_a_tool_is_taken_as_it_was_meant_too(office: Office, url: str) -> None:
     untold = {"metadata": '{"a": 1}', "derived_from": "[]", "evidence": "[]", "session": "7", "explain": "true"}
     asked = {"depth": "50", "levels": '["plain"]', "turns": '[{"content": "tea?"}]', "explain": "true"}

@@ -1,5 +1,6 @@
 """What models give is taken as it was meant."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from recollect.mcp.arguments import meant
 from recollect.mcp.catalogue import entries
 
-NO_TEXTS = {"tags", "n", "yes"}
+TOOL = replace(entries()["remember"], no_texts={"tags", "n", "yes", "drafts", "metadata"}, moments={"at", "drafts.at"})
 
 
 @pytest.mark.parametrize(
@@ -28,11 +29,11 @@ NO_TEXTS = {"tags", "n", "yes"}
     ],
 )
 def test_json_in_a_text_is_read_only_where_no_text_is_taken(name: str, given: Any, expected: Any) -> None:
-    assert meant(NO_TEXTS, {name: given}) == {name: expected}
+    assert meant(TOOL, {name: given}) == {name: expected}
 
 
 def test_null_is_as_if_nothing_were_said() -> None:
-    assert meant(NO_TEXTS, {"text": None, "tags": None, "n": 0}) == {"n": 0}
+    assert meant(TOOL, {"text": None, "tags": None, "n": 0}) == {"n": 0}
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,45 @@ def test_a_tool_knows_which_arguments_are_no_texts_also_those_it_does_not_tell_o
     no_texts = set(entries()[tool].no_texts)
     assert not no_texts & texts
     assert no_texts >= others
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("at", "2026-11-10", "2026-11-10T00:00Z"),
+        ("at", "2026-11-10T09:00Z", "2026-11-10T09:00Z"),
+        ("at", "2026-11-10T09:00", "2026-11-10T09:00"),
+        ("at", "20261110", "20261110"),
+        ("at", "yesterday", "yesterday"),
+        ("at", "", ""),
+        ("at", 7, 7),
+        ("text", "2026-11-10", "2026-11-10"),
+        (
+            "drafts",
+            [{"at": "2026-11-10", "text": "2026-11-10"}, 7],
+            [{"at": "2026-11-10T00:00Z", "text": "2026-11-10"}, 7],
+        ),
+        ("drafts", '[{"at": "2026-11-10"}]', [{"at": "2026-11-10T00:00Z"}]),
+        ("drafts", [{"metadata": {"at": "2026-11-10"}}], [{"metadata": {"at": "2026-11-10"}}]),
+        ("metadata", {"at": "2026-11-10"}, {"at": "2026-11-10"}),
+    ],
+)
+def test_a_day_is_its_beginning_where_a_moment_is_meant_and_nowhere_else(name: str, given: Any, expected: Any) -> None:
+    assert meant(TOOL, {name: given}) == {name: expected}
+
+
+@pytest.mark.parametrize(
+    ("tool", "moments"),
+    [
+        ("recall", ["as_of", "known_at"]),
+        ("remember", ["at", "valid_from", "valid_until"]),
+        ("remember_all", ["drafts.at", "drafts.valid_from", "drafts.valid_until"]),
+        ("observe", ["events.at"]),
+        ("stats", []),
+    ],
+)
+def test_a_tool_knows_which_arguments_are_moments_and_tells_that_a_day_will_do(tool: str, moments: list[str]) -> None:
+    assert entries()[tool].moments == moments
+    told = entries()[tool].input["properties"]
+    days = [name for name, one in told.items() if "2026-01-31" in one.get("examples", ())]
+    assert days == [name for name in moments if name in told]
