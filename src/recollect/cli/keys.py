@@ -97,7 +97,9 @@ def add(
     recollect keys add agent-7 --right read,write --scope acme/agent-7 --expires 90d
     recollect keys add operator --right read,admin,erase --whole-store
     """
-    if bool(reaches) is whole_store:
+    if reaches and whole_store:
+        raise click.UsageError("Say one of --scope and --whole-store, not both.")
+    if not reaches and not whole_store:
         raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")
     grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE,))]
     file = _file()
