@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from recollect.errors import (
     AccessDenied,
@@ -14,6 +14,7 @@ from recollect.errors import (
     Overdue,
     ProviderError,
     RecollectError,
+    ScopeError,
     ServerBusy,
     SignalMissing,
     StoreError,
@@ -55,6 +56,10 @@ CODES: Mapping[type[RecollectError], Code] = {
 """Which code an error has: that of the first class that fits."""
 
 
+SCOPE: Final = "scope"
+"""The field that a scope which names nothing is told of, as everything but what speaks for others calls it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """What went wrong: a code, a sentence with the remedy, the field it is about, and whether a retry may help."""
@@ -86,10 +91,11 @@ def problem_of(error: RecollectError) -> Problem:
     if error.retryable and code in (Code.STORE, Code.PROVIDER):
         code = Code.BUSY
     found = error if isinstance(error, FieldError) else None
+    unnamed = SCOPE if isinstance(error, ScopeError) else None
     return Problem(
         code=code,
         message=str(error),
-        field=None if found is None else found.field,
+        field=unnamed if found is None else found.field,
         line=None if found is None else found.line,
         retryable=error.retryable,
     )

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.engine.engine import Engine
-from recollect.errors import NotFound, remedy, show
+from recollect.errors import FieldError, NotFound, ScopeError, remedy, show
 from recollect.model.scope import a_scope
 from recollect.service.access import WHOLE, Caller, Reach, Right
 from recollect.service.operation import Answer, Operation, Request
 from recollect.service.operations import OPERATIONS
+from recollect.service.problems import SCOPE
 from recollect.service.reading import read_request
 
 
@@ -50,4 +51,9 @@ def with_scope(operation: Operation[Any], given: Mapping[str, Any], caller: Call
 def reach_of(request: Request, whose: str) -> Reach:
     """Whose memories a request is about: one scope with those below it, or the whole store where it names none."""
     scope = getattr(request, whose)
-    return WHOLE if scope is None else a_scope(scope)
+    try:
+        return WHOLE if scope is None else a_scope(scope)
+    except ScopeError as error:
+        if whose == SCOPE:
+            raise
+        raise FieldError(str(error), field=whose) from error

@@ -4,9 +4,10 @@ import pytest
 
 import recollect
 from recollect.errors import FieldError, InvalidInput, NotFound
-from recollect.service.access import Caller, Grant, Right, a_reach
+from recollect.service.access import Caller, Grant, Right, a_reach, owner
 from recollect.service.memories import Remember, RememberAll
 from recollect.service.operations import OPERATIONS
+from recollect.service.problems import problem_of
 from recollect.service.reading import read_json, read_request
 from recollect.service.recalls import Recall
 from recollect.service.service import Service
@@ -89,3 +90,12 @@ def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_m
 def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
     with pytest.raises(FieldError, match="ask by a key for one scope, or start `recollect mcp` with --scope"):
         read_request(OPERATIONS["recall"].request, {"query": "where?"})
+
+
+@pytest.mark.parametrize(("name", "field"), [("recall", "scope"), ("stats", "scope"), ("mem_search", "user_id")])
+def test_a_scope_that_names_nothing_is_told_with_its_field(name: str, field: str) -> None:
+    given = {field: "acme//ana", **({} if name == "stats" else {"query": "tea"})}
+    with recollect.open(":memory:", embedder="hashing") as engine, pytest.raises(InvalidInput) as refused:
+        Service(engine).answer(name, given, owner())
+    assert problem_of(refused.value).field == field
+    assert "needs 1 to 128 characters" in str(refused.value)
