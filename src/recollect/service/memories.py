@@ -282,7 +282,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
     Operation(
         name="forget",
         title="Forget a memory",
-        about="Recall a memory no more, when the user asks to forget it. It can be restored; nothing is erased.",
+        about=(
+            "Recall a memory no more, when the user asks to forget it. Nothing is erased: an operator can restore it."
+        ),
         right=Right.WRITE,
         effect=Effect.ADDS,
         repeatable=True,

@@ -87,3 +87,9 @@ def test_a_prompt_is_of_use_to_who_may_ask_what_it_asks_and_has_the_tools_it_tel
 
 def test_a_prompt_knows_the_tools_that_it_tells_the_model_to_call() -> None:
     assert list(PROMPTS["save_lessons"].tells_of) == re.findall(r"(?i)\bcall (\w+)", SAVE_LESSONS)
+
+
+def test_a_model_is_told_that_another_can_restore_what_it_forgets_where_it_cannot_itself() -> None:
+    restore = entries()["restore"]
+    assert (restore.toolset, restore.right) == (Toolset.OPERATOR, Right.ADMIN)
+    assert entries()["forget"].about.endswith(" Nothing is erased: an operator can restore it.")
