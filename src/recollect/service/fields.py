@@ -82,7 +82,7 @@ Moment = Annotated[
 Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS)]
 Ids = Annotated[list[Id], Field(max_length=MOST_AT_ONCE)]
 Names = Annotated[list[Id], Field(max_length=MOST_ITEMS)]
-Limit = Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]
+Limit = Annotated[int, Field(ge=1, le=MOST_AT_ONCE, description="How many at most.")]
 Depth = Annotated[int, Field(ge=1, le=DEEPEST, description="How many of the best are considered for packing.")]
 Tokens = Annotated[int, Field(ge=1, le=MOST_TOKENS, description="The budget of the whole context, in tokens.")]
 ProfileName = Annotated[

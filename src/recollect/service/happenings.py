@@ -31,6 +31,8 @@ class Turn(Request):
     id: Id | None = Field(None, description="What you know it by: the same again is the same event.")
 
 
+THROUGH = "Through whom all of it came; if left out, the role of each turn tells. A key may be believed less."
+
 Turns = Annotated[list[Turn], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
@@ -39,7 +41,7 @@ class Observe(Request):
 
     scope: ScopePath
     events: Turns = Field(description="What was said or given, in the order in which it happened.")
-    provenance: ProvenanceName | None = None
+    provenance: ProvenanceName | None = Field(None, description=THROUGH)
     source: Id | None = Field(None, description="The id of what they were read from.")
     key: Key | None = None
 
@@ -50,7 +52,7 @@ class Extract(Request):
     scope: ScopePath
     turns: Turns = Field(description="The conversation, the latest last.")
     most: Annotated[int, Field(ge=1, le=MOST_EXTRACTED)] | None = Field(None, description="How many memories at most.")
-    provenance: ProvenanceName | None = None
+    provenance: ProvenanceName | None = Field(None, description=THROUGH)
 
 
 class Browse(Request):
@@ -64,8 +66,10 @@ class Expand(Request):
     """A grip or a segment."""
 
     scope: ScopePath
-    id: Id
-    around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = 0
+    id: Id = Field(description="The grip or the segment, as browse gives it.")
+    around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = Field(
+        0, description="Also so many events before and after them, of the same session."
+    )
 
 
 class Entities(Request):
@@ -79,7 +83,7 @@ class Neighbours(Request):
     """A name, or the id of a memory."""
 
     scope: ScopePath
-    name_or_id: Id
+    name_or_id: Id = Field(description="A name, as list_entities gives it, or the id of a memory.")
     limit: Limit = 20
 
 
@@ -87,7 +91,7 @@ class Topics(Request):
     """Whose topics."""
 
     scope: ScopePath
-    pruned: bool = False
+    pruned: bool = Field(default=False, description="Also those that were not mentioned for long.")
     limit: Limit = 100
 
 

@@ -84,7 +84,9 @@ class RememberAll(Request):
     """Several proposals for one scope, remembered together or not at all."""
 
     scope: ScopePath
-    drafts: Annotated[list[Said], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    drafts: Annotated[list[Said], Field(min_length=1, max_length=MOST_AT_ONCE)] = Field(
+        description="What to remember, each as remember takes it."
+    )
 
 
 class Named(Request):
@@ -117,10 +119,11 @@ class ListMemories(Request):
     scope: ScopePath
     below: bool = Field(default=False, description="Also those of the scopes below.")
     statuses: Annotated[list[StatusName], Field(min_length=1, max_length=len(Status))] = Field(
-        default_factory=lambda: [Status.ACTIVE.value]
+        default_factory=lambda: [Status.ACTIVE.value],
+        description="Only those that are one of these; what is quarantined takes the right admin.",
     )
     limit: Limit = LISTED
-    after: Id | None = None
+    after: Id | None = Field(None, description="The next of the page before; leave it out for the first page.")
 
 
 def believed(said: str | None, caller: Caller) -> Provenance:

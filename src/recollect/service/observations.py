@@ -33,7 +33,7 @@ class OfUser(Request):
 class Summary(OfUser):
     """What a user's session came to."""
 
-    summary: Text
+    summary: Text = Field(description="What it came to, in a few sentences that stand on their own.")
 
 
 class Save(OfUser):
@@ -41,15 +41,15 @@ class Save(OfUser):
 
     content: Text = Field(description="What was observed, in a sentence that stands on its own.")
     type: KindName = Field(description="What sort of observation it is; summary is reserved for sessions.")
-    title: Line
+    title: Line = Field(description="What it is called, in a few words.")
     topic_key: Id | None = Field(None, description="What it is the present state of: the next one replaces it.")
 
 
 class Search(OfUser):
     """What to look for."""
 
-    query: Text
-    limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
+    query: Text = Field(description="Words that the observations have.")
+    limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = Field(10, description="How many at most.")
     types: Types | None = Field(None, description="Only these types.")
     types_exclude: Types | None = Field(None, description="All but these types; not together with types.")
 
@@ -57,14 +57,14 @@ class Search(OfUser):
 class OfObservation(OfUser):
     """An observation, by its id."""
 
-    observation_id: Id
+    observation_id: Id = Field(description="The observation.")
 
 
 class Around(OfObservation):
     """The same with how many before and after it."""
 
-    before: Beside = BESIDE
-    after: Beside = BESIDE
+    before: Beside = Field(BESIDE, description="How many before it.")
+    after: Beside = Field(BESIDE, description="How many after it.")
 
 
 class FoundObservations(Shape):

@@ -122,7 +122,7 @@ class Replay(Request):
     """Which context to make again."""
 
     scope: ScopePath
-    context_id: Id
+    context_id: Id = Field(description="The id that recall or brief gave.")
 
 
 _ASKED = ("query", "turns")

@@ -43,8 +43,8 @@ class RunJob(Request):
     job: Annotated[str, one_of(Job)] = Field(description="Which job.")
     level: LevelName | None = Field(None, description="Only records of this level.")
     age_days: Days | None = Field(None, description="Only what is older than so many days.")
-    min_level: LevelName | None = None
-    max_age_days: Days | None = None
+    min_level: LevelName | None = Field(None, description="What is finer may leave once this level tells it.")
+    max_age_days: Days | None = Field(None, description="What is finer than min_level leaves after so many days.")
     dry_run: DryRun = True
 
 
@@ -61,7 +61,7 @@ class Undo(Request):
     """A run, by its number."""
 
     scope: ScopePath
-    run: Annotated[int, Field(ge=1, le=2**53)]
+    run: Annotated[int, Field(ge=1, le=2**53)] = Field(description="The number that the run gave.")
 
 
 class Erase(Request):
