@@ -95,6 +95,12 @@ LevelName = Annotated[str, _known((PLAIN, *Level), "level"), one_of((PLAIN, *Lev
 RoleName = Annotated[str, _known(Role, "role"), one_of(Role)]
 StatusName = Annotated[str, _known(Status, "status"), one_of(Status)]
 ProvenanceName = Annotated[str, _known(Provenance, "provenance"), one_of(Provenance)]
+SAID_THROUGH = (
+    "Through whom it came: direct_user if the user said it; if left out, model_inference, for what you concluded. "
+    "A key may be believed less."
+)
+"""What is told of the provenance of what a caller says."""
+
 Object = Annotated[dict[str, Any], Field(description="A JSON object.")]
 Key = Annotated[
     str,

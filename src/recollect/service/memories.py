@@ -14,6 +14,7 @@ from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
     MOST_AT_ONCE,
+    SAID_THROUGH,
     Id,
     Key,
     KindName,
@@ -65,7 +66,7 @@ class Said(Request):
     at: Moment | None = Field(None, description="When it was observed, if not now.")
     valid_from: Moment | None = Field(None, description="Since when it holds, if not since it was observed.")
     valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
-    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
     source: Id | None = Field(None, description="The document, tool or import it came from.")
     derived_from: Names = Field(default_factory=list[str], description="Ids of memories it was concluded from.")
     evidence: Texts = Field(default_factory=list[str], description="Quotations that it rests on.")
@@ -109,7 +110,7 @@ class Revise(Named):
     valid_from: Moment | None = Field(None, description="Since when it holds.")
     valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
     metadata: Object | None = None
-    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
     vector: Vector | None = None
 
 

@@ -15,6 +15,7 @@ from recollect.render import episodes as rendered
 from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import (
+    SAID_THROUGH,
     UNIT,
     Id,
     Key,
@@ -47,7 +48,7 @@ class StartEpisode(Request):
     at: Moment | None = Field(None, description="When it began, if not now.")
     pinned: bool = Field(default=False, description="Keep it when old ones are let go.")
     shared: bool = Field(default=False, description="Let the scopes below learn from it too.")
-    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
     source: Id | None = None
     key: Key | None = None
 
@@ -63,7 +64,7 @@ class RecordAction(Request):
     result: Annotated[str, one_of(Result)] = Field(Result.SUCCEEDED.value, description="Whether it succeeded.")
     at: Moment | None = Field(None, description="When it was done, if not now.")
     context: Id | None = Field(None, description="The context it was decided by.")
-    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
     key: Key | None = None
 
 
@@ -77,7 +78,7 @@ class CompleteEpisode(Request):
     failure_modes: Texts = Field(default_factory=list[str], description="What went wrong, a sentence each.")
     contexts: Names = Field(default_factory=list[str], description="The contexts that it was done by.")
     at: Moment | None = Field(None, description="When it ended, if not now.")
-    provenance: ProvenanceName | None = Field(None, description="Through whom it came; a key may be believed less.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
 
 
 class SimilarTo(Request):

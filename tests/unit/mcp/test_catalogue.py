@@ -13,6 +13,7 @@ from recollect.model.scope import Scope
 from recollect.service.access import WHOLE, Caller, Grant, Reach, Right, owner
 from recollect.service.operation import Effect, Toolset
 from recollect.service.operations import OPERATIONS
+from recollect.service.service import Service
 
 ANA = Scope.parse("acme/ana")
 
@@ -179,3 +180,12 @@ def test_a_subject_is_found_in_plain_english_alone_which_is_what_a_model_is_told
         assert isinstance(last.verdict, recollect.Superseded) == ends
     told = entries()["remember"].input["properties"]["subject"]["description"]
     assert told.endswith("in plain English sentences; in other languages it has to be named.")
+
+
+@pytest.mark.parametrize(("said", "kept"), [({}, "model_inference"), ({"provenance": "direct_user"}, "direct_user")])
+def test_a_model_is_told_whose_words_it_says_and_whose_they_are_if_it_does_not(said: dict[str, str], kept: str) -> None:
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        given = {"scope": "acme", "text": "Ana likes tea", **said}
+        assert Service(engine).answer("remember", given, owner())["memory"]["provenance"] == kept
+    for tool in ("remember", "revise", "record_action"):
+        assert kept in entries()[tool].input["properties"]["provenance"]["description"]
