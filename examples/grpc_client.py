@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import grpc
 from google.protobuf.struct_pb2 import Value
@@ -28,7 +29,7 @@ def tell(memory: RecollectStub, key: str) -> None:
     sent = {"metadata": (shown,), "timeout": 10.0}
 
     said = messages.RememberRequest(scope=ANA, text="Ana prefers window seats", kind="preference", importance=0.7)
-    retry = {"metadata": (shown, ("idempotency-key", "seat-1")), "timeout": 10.0}
+    retry = {"metadata": (shown, ("idempotency-key", uuid4().hex)), "timeout": 10.0}
     receipt = memory.Remember(said, **retry)
     assert memory.Remember(said, **retry).id == receipt.id  # sent again, and done once
     print(f"{receipt.verdict}: {receipt.memory.text}")

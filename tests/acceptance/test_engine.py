@@ -111,7 +111,7 @@ def test_a_key_makes_a_retry_harmless_for_thirty_days(memory: recollect.Engine, 
     memory.forget(first.id, scope=ANA)
     again = memory.remember(SEAT, scope=ANA, key="k-1")
     assert (again.id, again.verdict) == (first.id, Created())
-    with pytest.raises(recollect.Conflict, match="the key 'k-1' was used for something else"):
+    with pytest.raises(recollect.Conflict, match="the retry key 'k-1' was used for something else"):
         memory.remember("other", scope=ANA, key="k-1")
     assert memory.remember(SEAT, scope="acme/ben", key="k-1").id != first.id
     clock.now += KEPT_FOR + timedelta(seconds=1)

@@ -716,7 +716,7 @@ def test_what_was_done_before_is_put_in_its_place(memory: recollect.Engine) -> N
 def test_a_key_of_one_task_says_nothing_of_another(memory: recollect.Engine) -> None:
     one, other = (memory.episodes.start(DEPLOY, scope=ANA).id for _ in range(2))
     memory.episodes.record(one, "shell", scope=ANA, key="step 1")
-    with pytest.raises(Conflict, match="was used for something else; give each call a key of its own"):
+    with pytest.raises(Conflict, match="was used for something else; give each call one of its own"):
         memory.episodes.record(other, "shell", scope=ANA, key="step 1")
 
 

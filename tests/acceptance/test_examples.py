@@ -90,8 +90,9 @@ def test_a_client_over_grpc_asks_the_server_that_is_named(tmp_path: Path) -> Non
     with served(":memory:", tmp_path / "own", "--grpc-port", "0", others=("--no-mcp",)) as server:
         (address,) = (line.removeprefix("gRPC at ") for line in server.told if line.startswith("gRPC at "))
         key = server.token.read_text(encoding="utf-8").strip()
+        server.given("remember", {"scope": "acme/ana", "text": "Ana prefers window seats", "key": "seat-1"})
         lines = told("grpc_client.py", here, "hashing", address, RECOLLECT_KEY=key)
-        assert lines[0] == "created: Ana prefers window seats"
+        assert lines[0] == "updated: Ana prefers window seats"
         assert server.given("stats", {})["memories"] > 0
 
 

@@ -122,7 +122,7 @@ def retried(kept: Kept | None, said: Keyed, now: datetime) -> Kept | None:
     if kept is None or now - kept.at > KEPT_FOR:
         return None
     if kept.body != said.body:
-        raise Conflict(f"the key {show(said.key)} was used for something else; give each call a key of its own")
+        raise Conflict(f"the retry key {show(said.key)} was used for something else; give each call one of its own")
     return kept
 
 
