@@ -432,11 +432,12 @@ def test_what_was_quarantined_when_it_was_forgotten_does_not_come_back_by_being_
     id = memory.remember(SEAT, scope=ANA, source="wiki").id
     curator.quarantine(id, "nobody said that", scope=ANA)
     put_away(memory, id)
+    other = memory.remember("Ana flies to Rome", scope=ANA)
+    refused = Refused("the same was in quarantine when it was forgotten", id)
+    assert memory.revise(other.id, SEAT, scope=ANA).verdict == refused
     again = memory.remember(SEAT, scope=ANA)
     assert again.verdict == Quarantined("the same was in quarantine when it was forgotten", id)
     assert memory.remember(SEAT, scope=ANA).verdict == Quarantined("it waits for release already", again.id)
-    other = memory.remember("Ana flies to Rome", scope=ANA)
-    assert isinstance(memory.revise(other.id, SEAT, scope=ANA).verdict, Refused)
     third = memory.remember("Ana flies to Oslo in May", scope=ANA)
     assert isinstance(curator.merge([other.id, third.id], SEAT, scope=ANA).verdict, Refused)
     assert isinstance(memory.remember(SEAT, scope=ANA, topic_key="seat").verdict, Quarantined)

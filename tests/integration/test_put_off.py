@@ -10,6 +10,7 @@ import pytest
 
 import recollect
 from recollect.errors import StoreError
+from recollect.model.scope import Scope
 from recollect.ports import Writing
 
 ANA = "acme/ana"
@@ -25,10 +26,11 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[recollect
 
 @pytest.fixture
 def break_off(request: pytest.FixtureRequest) -> Callable[[Writing], None]:
-    """A change that fails as on a disk without room."""
+    """A change that fails as on a disk without room, amid what it writes."""
     kind = request.node.callspec.params["engine"]
 
-    def change(_: Writing) -> None:
+    def change(writing: Writing) -> None:
+        writing.set_checkpoint(Scope.parse(ANA), "half", "done")
         raise FAULTS[kind]("no room")
 
     return change

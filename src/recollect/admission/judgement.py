@@ -144,7 +144,7 @@ def judge_kept(proposed: Memory, known: Known, policy: Policy) -> Admit | Revise
         return Isolate(LESS_TRUSTED, topic)
     apart = _kept_apart(known, proposed) if new else None
     if apart is not None:
-        return Isolate(_why_apart(apart))
+        return Isolate(why_apart(apart))
     if new and known.orders is not None and policy.quarantine.enabled:
         return Isolate(reads_like_orders(known.orders), topic)
     return Admit() if topic is None else Revise(topic)
@@ -158,13 +158,13 @@ def _of_topic(proposed: Memory, topic: Memory, known: Known, policy: Policy) -> 
         return _again(proposed, topic, "the same words", known, policy)
     apart = _kept_apart(known, proposed)
     if apart is not None:
-        return Isolate(_why_apart(apart), apart)
+        return Isolate(why_apart(apart), apart)
     place = _place_of(topic, proposed, known.about, policy, restated=False)
     against = topic if proposed.trust.less_than(topic.trust) else _trusted_more(place, proposed)
     if policy.quarantine.enabled and (against is not None or known.orders is not None):
         waiting = next((one for one in known.twins if _waits(known.stood(one), proposed)), None)
         if waiting is not None:
-            return Isolate(_why_apart(waiting), waiting)
+            return Isolate(why_apart(waiting), waiting)
         if against is not None:
             return Isolate(LESS_TRUSTED, against)
         return Isolate(reads_like_orders(known.orders), topic)
@@ -299,7 +299,8 @@ def _kept_apart(known: Known, proposed: Memory) -> Memory | None:
     return next((one for one in (*known.twins, *known.alike) if found is not None and one.id == found.id), None)
 
 
-def _why_apart(other: Memory) -> str:
+def why_apart(other: Memory) -> str:
+    """Why words are not taken that are kept apart, by where the memory that says them is."""
     return WAITS if other.status is Status.QUARANTINED else FORGOTTEN_APART
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.admission.judgement import (
-    WAITS,
     Admit,
     Isolate,
     Place,
@@ -17,6 +16,7 @@ from recollect.admission.judgement import (
     begins,
     kept_apart,
     reads_like_orders,
+    why_apart,
 )
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
@@ -115,8 +115,9 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         sayings = () if revised.hash == former.hash else writing.sayings(revised)
         apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), revised)
         if against is not None or apart is not None:
-            refused = Refused(against or WAITS, None if apart is None else apart.id)
-            return Receipt(former.id, refused, former)
+            other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
+            reason = against or ("" if other is None else why_apart(other))
+            return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):

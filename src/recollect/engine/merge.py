@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import accumulate, chain
 from typing import TypeVar
 
-from recollect.admission.judgement import WAITS, begins, kept_apart, reads_like_orders
+from recollect.admission.judgement import begins, kept_apart, reads_like_orders, why_apart
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import salience_of
@@ -96,8 +96,10 @@ def _objection(writing: Writing, state: Memory, policy: Policy) -> Refused | Non
     orders = orders_in(state.searched_text) if doubted else None
     if orders is not None:
         return Refused(reads_like_orders(orders))
-    apart = kept_apart((or_in_quarantine(writing, one) for one in writing.sayings(state)), state)
-    return None if apart is None else Refused(WAITS, apart.id)
+    sayings = writing.sayings(state)
+    apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), state)
+    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
+    return None if other is None else Refused(why_apart(other), other.id)
 
 
 def _refuse_second(writing: Writing, state: Memory, policy: Policy) -> None:

@@ -137,10 +137,10 @@ class Face:
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """What a tool gives, or the problem there is; that there is no such tool is an error of the protocol."""
-        known = catalogue.in_toolsets(self._wanted)
-        entry = known.get(params.name)
+        entry = catalogue.in_toolsets(self._wanted).get(params.name)
         if entry is None:
-            raise self._unknown("tool", params.name, known, context)
+            offered = catalogue.offered(self._wanted, self._who(context))
+            raise self._unknown("tool", params.name, [one.name for one in offered], context)
         return await _settled(self._answer(entry, params.arguments or {}, context))
 
     async def _answer(self, entry: Entry, said: Mapping[str, Any], context: Context) -> CallToolResult:

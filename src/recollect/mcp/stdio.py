@@ -69,12 +69,9 @@ class TooLong:
     @property
     def id(self) -> str | int | None:
         """The id of the message that it would be, if it stands at either edge."""
-        try:
-            found = _id_of(from_json(self.beginning.rstrip(DIGITS), allow_partial=True))  # a number may go on
-        except ValueError:
-            found = None
+        found = _id_in(self.beginning.rstrip(DIGITS))  # a number may go on
         last = _LAST.search(self.end)
-        return _id_of({"id": from_json(last[1])}) if found is None and last is not None else found
+        return _id_in(b'{"id": %s}' % last[1]) if found is None and last is not None else found
 
 
 def serve(make: Make, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
@@ -161,6 +158,9 @@ class _Wire:
                     is_passed_on(self._take_leave(said))
             except OSError:
                 loop.call_soon_threadsafe(end)
+            except BaseException:  # nobody would listen any more, and a client would wait for ever
+                loop.call_soon_threadsafe(end)
+                raise
 
         threading.Thread(target=read, name="recollect-in", daemon=True).start()
 
@@ -282,6 +282,14 @@ class _Line:
     def read(self) -> bytes | TooLong:
         """All that has come."""
         return bytes(self._kept) if self._beginning is None else TooLong(self._beginning, bytes(self._kept))
+
+
+def _id_in(beginning: bytes) -> str | int | None:
+    """The id of what would be a message, as far as it is there."""
+    try:
+        return _id_of(from_json(beginning, allow_partial=True))
+    except ValueError:
+        return None
 
 
 def _id_of(found: object) -> str | int | None:

@@ -11,10 +11,11 @@ from recollect.model.conversation import Role
 from recollect.model.extraction import MOST_EXTRACTED
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
-from recollect.render import extraction, graph, timeline, topics, wire
+from recollect.render import extraction, graph, timeline, topics
 from recollect.service import unread
 from recollect.service.access import Caller, Right
 from recollect.service.fields import MOST_AT_ONCE, Id, Key, Limit, Moment, ProvenanceName, RoleName, ScopePath, Text
+from recollect.service.memories import told_of
 from recollect.service.operation import Answer, Effect, Operation, Request, Toolset
 from recollect.service.shapes import happenings as shapes
 from recollect.service.shapes.memories import Receipts
@@ -123,13 +124,16 @@ def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
     by = _by(request.provenance, caller)
     events = _turns(request.events, request.scope, request.key)
     receipts = engine.observe(events, scope=request.scope, provenance=by, source=request.source)
-    return {"receipts": [wire.receipt(one) for one in receipts]}
+    return {"receipts": [told_of(engine, one, caller) for one in receipts]}
 
 
 def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
     by = _by(request.provenance, caller)
     found = engine.extract(_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by)
-    return {**extraction.data([(found.receipts, found.extraction)]), "redacted": dict(found.redacted)}
+    answer = extraction.data([(found.receipts, found.extraction)])
+    told = [told_of(engine, one, caller) for one in found.receipts]
+    extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], told, strict=True)]
+    return {**answer, "extracts": extracts, "redacted": dict(found.redacted)}
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:

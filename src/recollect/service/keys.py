@@ -254,13 +254,20 @@ def read_keys(path: Path) -> list[Key]:
     """The keys of a file; refused if it is anything else."""
     text = read_private(path)
     try:
-        found = json.loads(text)
-        keys = _keys(found["keys"]) if found["format"] == FORMAT else None
+        found = json.loads(text, object_pairs_hook=_each_once)
+        keys = _keys(found["keys"]) if found["format"] == FORMAT and found["format"] is not True else None
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InvalidInput(f"the keys in {str(path)!r} cannot be read: {error}") from error
     if keys is None:
         raise InvalidInput(f"the keys in {str(path)!r} are of another version of recollect; make them anew")
     return keys
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a name that is there twice, nobody knows which is meant."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
 
 
 def _keys(told: Any) -> list[Key]:

@@ -9,6 +9,7 @@ from recollect.errors import AccessDenied, NotFound, show
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import a_scope
 from recollect.model.trust import TRUST, Provenance
+from recollect.model.verdict import Receipt
 from recollect.render import wire
 from recollect.service import unread
 from recollect.service.access import Caller, Right
@@ -132,24 +133,30 @@ def believed(said: str | None, caller: Caller) -> Provenance:
     return caller.believed(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
 
 
+def told_of(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
+    """What became of a draft; a memory that is kept apart from the caller is not shown, whoever said the same."""
+    told = wire.receipt(receipt)
+    return {**told, "memory": None} if receipt.kept and _is_apart(engine, receipt.memory, caller) else told
+
+
 def _draft(said: Said, caller: Caller) -> dict[str, Any]:
     return {**said.given(), "provenance": believed(said.provenance, caller)}
 
 
 def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
     (receipt,) = engine.remember_all([_draft(request, caller)])
-    return wire.receipt(receipt)
+    return told_of(engine, receipt, caller)
 
 
 def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answer:
     drafts = [_draft(one, caller) for one in request.drafts]
-    return {"receipts": [wire.receipt(one) for one in engine.remember_all(drafts, scope=request.scope)]}
+    return {"receipts": [told_of(engine, one, caller) for one in engine.remember_all(drafts, scope=request.scope)]}
 
 
 def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
     _readable(engine, engine.get(request.id, scope=request.scope), caller)
     changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
-    return wire.receipt(engine.revise(request.id, request.text, **changes))
+    return told_of(engine, engine.revise(request.id, request.text, **changes), caller)
 
 
 def refuse_less_trusted(memory: Memory, caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""Whoever shows a key and says nothing holds up nobody else who has one, however often they do."""
+"""Whoever shows a key and says nothing holds up nobody else who has one, as long as calls are free."""
 
 import threading
 from collections.abc import Iterator

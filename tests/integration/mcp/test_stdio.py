@@ -176,6 +176,25 @@ def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_th
     assert line["problem"] == told[2]["structuredContent"]["message"]
 
 
+def test_a_line_that_is_too_long_and_no_json_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
+    odd = b'{"t": "%s", "id": "\xff"}' % (b"x" * 70_000)
+    answers, said = piped(tmp_path / "agent.db", odd, tool(7, "stats"), RECOLLECT_SERVER_BODY_BYTES="65536")
+    assert ([one["id"] for one in answers], said) == ([None, 7], "")
+
+
+def test_of_a_tool_that_is_not_there_only_those_are_told_that_are_offered(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path / "agent.db", "--scope", SCOPE, "--read-only"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        told, _ = process.communicate(tool(1, "rememver"), timeout=60)
+    assert json.loads(told)["error"]["message"] == (
+        "there is no tool 'rememver'; known are recall, brief, search, why, get_memory, stats"
+    )
+
+
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_closes_the_store_well_and_is_no_failure(told: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
@@ -226,6 +245,8 @@ LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' %
         (b'{"x": "%s", "id": 12345678}' % (b"x" * (EDGE - 20)), 12345678),
         (b"x" * 5_000, None),
         (b"[" * 5_000, None),
+        (b'%s, "id": "a\tb"}' % (b"x" * 5_000), None),
+        (b'%s, "id": "\xff"}' % (b"x" * 5_000), None),
     ],
     ids=lambda one: str(one[:20]) if isinstance(one, bytes) else str(one),
 )

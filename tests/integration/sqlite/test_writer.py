@@ -736,3 +736,17 @@ def test_the_log_stays_short_while_others_read_all_the_time(
     # readers that get no processor put a checkpoint off; but not each of the many that fall due in half of the pages
     assert 200 * PAGE_SIZE < max(logs) < 100 * 20 * PAGE_SIZE / 2
     readers.close()
+
+
+def test_whoever_waits_for_what_was_put_off_is_not_told_that_its_commit_failed_unless_they_look_after_it(
+    writer: Writer,
+) -> None:
+    def refuse_commit(db: apsw.Connection) -> None:
+        note("lost")(db)
+        db.set_commit_hook(lambda: True)
+
+    writer.later(refuse_commit)
+    writer.settle()
+    with pytest.raises(StoreError, match="1 of the changes put off failed"):
+        writer.flush()
+    writer.settle()

@@ -75,7 +75,7 @@ def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more
         ({CORE}, {Right.WRITE}, ["save_lessons"]),
         ({"episodes"}, {Right.READ, Right.WRITE}, ["start_session", "before_task"]),
     ],
-    ids=str,
+    ids=["core, both", "core, read", "core, write", "episodes, both"],
 )
 def test_a_prompt_is_of_use_to_who_may_ask_what_it_asks_and_has_the_tools_it_tells_of(
     sets: set[str], rights: set[Right], listed: list[str]

@@ -130,6 +130,8 @@ def test_the_token_is_good_as_long_as_there_is_no_key(file: KeyFile, tmp_path: P
         "{}",
         '{"format": 1}',
         '{"format": 1, "keys": {}}',
+        '{"format": true, "keys": []}',
+        '{"format": 1, "keys": [], "keys": []}',
         '{"format": 1, "keys": ""}',
         '{"format": 1, "keys": [5]}',
         '{"format": 1, "keys": [{}]}',

@@ -98,23 +98,24 @@ class Clerk:
         commit failed.
         """
         group: list[tuple[Asked, Callable[[], None]]] = []
-        end, before = time.monotonic() + LONGEST, db.total_changes()
+        end, wrote = time.monotonic() + LONGEST, False
         try:
             while len(group) < MOST and time.monotonic() < end and (asked := self._waiting.begin(alone=False)):
-                self._attempt(db, asked, group)
+                wrote |= self._attempt(db, asked, group)
             db.execute("COMMIT")
         except BaseException as error:
             self._wipe(db)
             for asked, _ in group:
                 asked.promise.set_exception(self._shared(error))
             return
-        if db.total_changes() > before:
+        if wrote:
             self._database.takes_writes = True
         for _, tell in group:
             tell()
 
-    def _attempt(self, db: apsw.Connection, asked: Asked, group: list[tuple[Asked, Callable[[], None]]]) -> None:
-        """Run one change and add it to the group; one that fails is undone by itself."""
+    def _attempt(self, db: apsw.Connection, asked: Asked, group: list[tuple[Asked, Callable[[], None]]]) -> bool:
+        """Run one change and add it to the group; one that fails is undone by itself. Says whether it wrote."""
+        before, fails = db.total_changes(), False
         try:
             db.execute("SAVEPOINT change")
             tell = partial(asked.promise.set_result, asked.act(db))
@@ -124,8 +125,10 @@ class Clerk:
                 tell()
                 raise
             db.execute("ROLLBACK TO change")
+            fails = True
         group.append((asked, tell))
         db.execute("RELEASE change")
+        return not fails and db.total_changes() > before
 
     def _wipe(self, db: apsw.Connection) -> None:
         """Undo the transaction for good, and begin with a new connection next time.

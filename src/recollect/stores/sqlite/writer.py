@@ -73,8 +73,13 @@ class Writer:
 
     def settle(self, *, timeout: float | None = None) -> None:
         """Returns when all that was put off has been written, or has failed."""
-        if self._thread is not None:
+        if self._thread is None:
+            return
+        try:
             self.write(_nothing, timeout=timeout)
+        except StoreError as error:  # of the commit that it was to be part of, with what was put off: that has failed
+            if error.retryable or self._closed:
+                raise
 
     def flush(self, *, timeout: float | None = None) -> None:
         """The same; raises if any of it failed."""
