@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -230,9 +230,12 @@ class _Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes with
         work = self._front.submit(name, asked, caller)
         if not context.add_callback(partial(_let_go, work)):
             _let_go(work)
-        if wait((work,), timeout=max(left, 0.0)).not_done:
-            raise overdue(work, seconds)
-        return work.result()
+        try:
+            return work.result(max(left, 0.0))  # which hears at once that it was cancelled; `wait` does not
+        except TimeoutError as error:
+            if work.done():
+                raise
+            raise overdue(work, seconds) from error
 
 
 def _let_go(work: "Future[Answer]") -> None:

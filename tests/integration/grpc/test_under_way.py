@@ -14,6 +14,7 @@ from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.service.access import Caller
 from recollect.service.front import Limits
 from recollect.service.operation import Answer
+from tests.integration.postgres.scene import until
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
 
@@ -101,6 +102,18 @@ def test_what_waits_behind_others_is_never_begun_once_nobody_waits_for_it() -> N
         place.embedder.go_on.set()
         assert first.result(timeout=PATIENT).verdict == "created"
         assert stub.Stats(recollect_pb2.StatsRequest(), **called()).memories == 1
+
+
+def test_a_call_that_is_cancelled_behind_others_holds_no_thread_until_it_would_be_its_turn() -> None:
+    with a_place(threads=1, seconds=4 * PATIENT) as place, place.channel() as channel:
+        stub = RecollectStub(channel)
+        first = begin(place, stub)
+        late = stub.Remember.future(recollect_pb2.RememberRequest(scope="acme/ana", text="too late"), **called())
+        until(lambda: place.front.under_way == 2)
+        late.cancel()
+        until(lambda: [one.outcome for one in place.heard] == ["cancelled"])
+        place.embedder.go_on.set()
+        assert first.result(timeout=PATIENT).verdict == "created"
 
 
 def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_comes() -> None:
