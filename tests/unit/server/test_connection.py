@@ -295,13 +295,15 @@ def test_the_rest_of_a_body_that_is_answered_already_is_not_waited_for_long(
     async def asked() -> None:
         async with a_place(app=Refusing) as place:
             _, writer = await refused(place)
-            for _ in range(often):
-                if not place.state.connections:
-                    break
-                writer.write(b"a")
-                await asyncio.sleep(0.01)
-            while place.state.connections:
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(LONG):
+                for _ in range(often):
+                    if not place.state.connections:
+                        break
+                    writer.write(b"a")
+                    await asyncio.sleep(0.01)
+                while place.state.connections:
+                    await asyncio.sleep(0.01)
+            assert not place.state.connections
             writer.close()
 
     asyncio.run(asked())
