@@ -14,15 +14,13 @@ from recollect.admission.judgement import (
     Supersede,
     among,
     begins,
-    kept_apart,
     reads_like_orders,
-    why_apart,
 )
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import SaliencePolicy, salience_of
 from recollect.admission.screening import screen
-from recollect.engine.former import or_in_quarantine
+from recollect.engine.former import refused_apart
 from recollect.engine.succession import placed, read_subject, rivals
 from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, FieldError, NotFound, show
@@ -112,12 +110,11 @@ def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: d
         former = own(writing, scope, seen.id)
         revised = _revised(former, revision, now, policy)
         against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
-        sayings = () if revised.hash == former.hash else writing.sayings(revised)
-        apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), revised)
-        if against is not None or apart is not None:
-            other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
-            reason = against or ("" if other is None else why_apart(other))
-            return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
+        refused = None if revised.hash == former.hash else refused_apart(writing, revised)
+        if against is not None:
+            refused = Refused(against, None if refused is None else refused.other)
+        if refused is not None:
+            return Receipt(former.id, refused, former)
         if _says_the_same(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):

@@ -1,8 +1,10 @@
-"""Former: where a memory stood before it was put away."""
+"""Former: where a memory stood before it was put away, by which the same words are judged when they come again."""
 
 from collections.abc import Collection
 
+from recollect.admission.judgement import kept_apart, why_apart
 from recollect.model.memory import Memory, Status
+from recollect.model.verdict import Refused
 from recollect.ports import Writing
 
 
@@ -25,3 +27,11 @@ def or_in_quarantine(writing: Writing, memory: Memory) -> Memory:
     return (
         memory if stood.status is not Status.QUARANTINED else memory.changed(status=stood.status, remark=stood.remark)
     )
+
+
+def refused_apart(writing: Writing, proposed: Memory) -> Refused | None:
+    """Why words are not taken that an operator put into quarantine, also if they were forgotten there since."""
+    sayings = writing.sayings(proposed)
+    apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), proposed)
+    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
+    return None if other is None else Refused(why_apart(other), other.id)

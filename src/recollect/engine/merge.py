@@ -6,13 +6,13 @@ from datetime import datetime
 from itertools import accumulate, chain
 from typing import TypeVar
 
-from recollect.admission.judgement import begins, kept_apart, reads_like_orders, why_apart
+from recollect.admission.judgement import begins, reads_like_orders
 from recollect.admission.orders import orders_in
 from recollect.admission.policy import Policy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import screen
 from recollect.engine.change import known_since, not_its_own, own, visible
-from recollect.engine.former import or_in_quarantine
+from recollect.engine.former import refused_apart
 from recollect.engine.succession import read_subject, rivals
 from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
@@ -96,10 +96,7 @@ def _objection(writing: Writing, state: Memory, policy: Policy) -> Refused | Non
     orders = orders_in(state.searched_text) if doubted else None
     if orders is not None:
         return Refused(reads_like_orders(orders))
-    sayings = writing.sayings(state)
-    apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), state)
-    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
-    return None if other is None else Refused(why_apart(other), other.id)
+    return refused_apart(writing, state)
 
 
 def _refuse_second(writing: Writing, state: Memory, policy: Policy) -> None:
