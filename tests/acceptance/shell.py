@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from recollect.cli.main import cli
+from tests import forked
 
 ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
 """What every call has: the embedder that is there at once, and no file of whoever runs the tests."""
@@ -50,7 +50,7 @@ class Shell:
 
     def process(self, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         """The outcome of a process of its own."""
-        command = [sys.executable, "-m", "recollect", "--db", self.target, *arguments]
+        command = [*forked.command(), "--db", self.target, *arguments]
         there = {**os.environ, **ENVIRONMENT, **environment}
         outcome = subprocess.run(command, capture_output=True, text=True, env=there, stdin=subprocess.DEVNULL)
         assert outcome.returncode == code, outcome.stderr
@@ -64,7 +64,7 @@ class Shell:
         self, answers: Answers, *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
     ) -> str:
         """What someone at a terminal sees who types an answer to each of these questions, in their order."""
-        command = [sys.executable, "-m", "recollect", "--db", self.target, *arguments]
+        command = [*forked.command(), "--db", self.target, *arguments]
         plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         there = {**plain, **ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100", **(environment or {})}
         ours, theirs = pty.openpty()

@@ -13,6 +13,8 @@ import pytest
 
 from recollect.ranking.lines import read_candidate
 from recollect.ranking.profiles import BUILT_IN
+from tests import forked
+from tests.tables import table
 from tests.unit.ranking.test_built_in_profiles import FORMULAS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,8 +22,7 @@ SEEDS = ("five-signal", "three-signal", "assistant", "search", "session", "salie
 
 
 def recollect(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "recollect", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+    return subprocess.run([*forked.command(), *arguments], input=stdin, capture_output=True, timeout=60)
 
 
 def rank(records: list[dict[str, Any]], *arguments: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def random_records(count: int, chance: random.Random) -> list[dict[str, Any]]:
     return [a_record(number) for number in range(count)]
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@table("name", SEEDS)
 def test_400_random_candidates_are_ranked_by_the_formula_of_the_source(name: str) -> None:
     records = random_records(400, random.Random(name))
     answer = rank(records, "--profile", name)
@@ -79,7 +80,7 @@ def test_400_random_candidates_are_ranked_by_the_formula_of_the_source(name: str
     assert len(answer["results"]) + sum(answer["excluded"].values()) == 400
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_the_score_printed_is_what_the_parts_and_factors_printed_give(name: str) -> None:
     for result in rank(random_records(50, random.Random(7)), "--profile", name)["results"]:
         total = sum(part["points"] for part in result["parts"])
@@ -159,7 +160,7 @@ def test_the_json_of_one_candidate_is_this() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "complaint"),
     [
         (b'{"id": "b", "similarity": NaN}', "line 2, field 'similarity': nan is not a finite number"),
@@ -206,7 +207,7 @@ def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() ->
     assert "has no time zone" in ranked("2026-01-01", "2025-12-01").stderr.decode()
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "code", "complaint"),
     [
         (["--profile", "nope"], 3, "no profile is called 'nope'; known are assistant"),
@@ -333,7 +334,7 @@ def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "code", "complaint"),
     [
         (["profiles", "show", "nope"], 3, "no profile is called 'nope'"),
@@ -371,7 +372,7 @@ def test_closed_input_is_no_input() -> None:
     assert (done.returncode, json.loads(done.stdout)["results"]) == (0, [])
 
 
-@pytest.mark.parametrize("command", ["rank .", "rank 0>/dev/null"])
+@table("command", ["rank .", "rank 0>/dev/null"])
 def test_candidates_that_cannot_be_read_are_an_error_and_no_traceback(command: str) -> None:
     done = shell(command)
     assert done.returncode == 2
@@ -379,7 +380,7 @@ def test_candidates_that_cannot_be_read_are_an_error_and_no_traceback(command: s
     assert b"rror" in done.stderr
 
 
-@pytest.mark.parametrize("stream", ["1>/dev/full", ">&-"])
+@table("stream", ["1>/dev/full", ">&-"])
 def test_output_that_goes_nowhere_is_an_error_and_no_traceback(stream: str) -> None:
     done = shell(f"profiles {stream}")
     assert (done.returncode, b"Traceback" in done.stderr, b"Error: " in done.stderr) == (1, False, True)

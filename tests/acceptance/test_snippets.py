@@ -10,19 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from .markdown import Page
-from .source import ROOT, files, relative
+from tests import forked
+from tests.architecture.markdown import Page
+from tests.architecture.source import ROOT, files, relative
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?((?:(?!\$ ).*\n?)*)", re.MULTILINE)
 """A prompt, what is typed, continued after a backslash, and all that follows up to the next prompt."""
 
 OURS = re.compile(r"(?:^|\| *)(?:\w+=\S+ )*(?:\.venv/bin/)?(?=recollect\b)")
-ENVIRONMENT = os.environ | {
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    "COLUMNS": "80",
-    "PYTHONUTF8": "1",
-}
 
 
 def commands(page: Page) -> Iterator[tuple[str, str]]:
@@ -34,9 +30,11 @@ def commands(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """The command's outcome, its errors among its output as in a terminal."""
+    """Run the command with its errors among its output, as in a terminal."""
+    path = os.pathsep.join([str(forked.program_folder()), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "COLUMNS": "80", "PYTHONUTF8": "1"}
     return subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -50,7 +48,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
+@pytest.mark.parametrize("path", [path for path in PAGES if Page.read(path).blocks("python")], ids=relative)
 def test_the_python_of_a_page_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     script = tmp_path / f"{path.stem}.py"
     script.write_text(Page.read(path).code("python"), encoding="utf-8")
@@ -58,7 +56,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(path: Path, tmp_path: Path
     assert outcome.returncode == 0, f"lines are those of {relative(path)}\n{outcome.stdout}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
+@pytest.mark.parametrize("path", [path for path in PAGES if any(commands(Page.read(path)))], ids=relative)
 def test_the_commands_of_a_page_print_what_it_shows(path: Path, repository: Path) -> None:
     for typed, shown in commands(Page.read(path)):
         outcome = run(["bash", "-o", "pipefail", "-c", typed], repository)
