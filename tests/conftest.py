@@ -1,4 +1,4 @@
-"""How hard Hypothesis looks (HYPOTHESIS_PROFILE says so), where files are, and databases of a real PostgreSQL."""
+"""What all tests share: the thorough run, how hard Hypothesis looks, temporary files, PostgreSQL databases."""
 
 import os
 import shutil
@@ -18,13 +18,32 @@ if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_ME
     os.environ["TMPDIR"] = str(IN_MEMORY)  # of children too: a disk makes each of the many commits wait for itself
     tempfile.tempdir = None
 
-LARGE = [HealthCheck.data_too_large]  # how many examples are, by chance, too large to be made says nothing of a test
-settings.register_profile("common", deadline=None, suppress_health_check=LARGE)
-common = settings.get_profile("common")
-settings.register_profile("default", common, derandomize=os.environ.get("CI") == "true", max_examples=100)
-settings.register_profile("thorough", common, max_examples=2000)
-settings.register_profile("mutation", common, derandomize=True, database=None, max_examples=15)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+LARGE = [HealthCheck.data_too_large]  # how many random examples come out too large says nothing about a test
+common = settings(deadline=None, database=None, suppress_health_check=LARGE)
+settings.register_profile("ci", common, derandomize=True, max_examples=25)
+settings.register_profile("thorough", common, max_examples=1000)
+settings.register_profile("mutation", common, derandomize=True, max_examples=15)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="run the tests marked thorough as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try more random examples in a thorough run, unless HYPOTHESIS_PROFILE names a profile."""
+    by_option = "thorough" if config.getoption("--thorough") else "ci"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", by_option))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is slow by nature, unless a thorough run is asked for."""
+    if config.getoption("--thorough"):
+        return
+    slow = [item for item in items if item.get_closest_marker("thorough")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +79,13 @@ def postgres_template(postgres_server: Server) -> Iterator[str]:
 
 @pytest.fixture
 def postgres_store_url(postgres_server: Server, postgres_template: str) -> Iterator[str]:
-    """A database with an empty store, for a fraction of what it costs to open the first one there."""
+    """A database with an empty store; the next test gets it cleaned."""
+    with postgres_server.store_database(postgres_template) as name:
+        yield postgres_server.url(name)
+
+
+@pytest.fixture
+def fresh_store_url(postgres_server: Server, postgres_template: str) -> Iterator[str]:
+    """A database with an empty store whose files no other test has written to."""
     with postgres_server.database(like=postgres_template) as name:
         yield postgres_server.url(name)

@@ -35,7 +35,7 @@ def memory(target: str) -> Iterator[recollect.Engine]:
 @pytest.fixture(params=["sqlite", "postgres", "dictionary"])
 def anywhere(request: pytest.FixtureRequest) -> Iterator[recollect.Engine]:
     """An engine on every sort of store, the plain one that all others are held to among them."""
-    place = request.getfixturevalue("postgres_store_url") if request.param == "postgres" else ":memory:"
+    place = request.getfixturevalue("fresh_store_url") if request.param == "postgres" else ":memory:"
     with recollect.open(place, embedder="hashing", clock=Clock(NOW)) as engine:
         if request.param == "dictionary":
             world = engine._world

@@ -46,7 +46,7 @@ def postgres(server: Server, template: str) -> Sort:
 
     @contextmanager
     def new(clock: Clock) -> Iterator[Store]:
-        with server.database(like=template) as name, closing(PostgresStore(server.url(name), clock)) as store:
+        with server.store_database(template) as name, closing(PostgresStore(server.url(name), clock)) as store:
             yield store
 
     return Sort(new=new, land=ONE_ROOT, share=4, many=2_000)

@@ -58,7 +58,7 @@ def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_te
         clock = Clock()
         plain = DictionaryStore(clock)
         with (
-            postgres_server.database(like=postgres_template) as name,
+            postgres_server.store_database(postgres_template) as name,
             closing(PostgresStore(postgres_server.url(name), clock)) as writer,
             closing(PostgresStore(postgres_server.url(name), clock, cache_bytes=1)) as bare,
         ):

@@ -17,6 +17,30 @@ from psycopg import sql
 KEEPER = Path(__file__).with_name("keeper.py")
 ADMIN, ROLE = "postgres", "recollect"
 
+CATALOG = """
+SELECT
+    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_class),
+    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_attribute),
+    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_namespace),
+    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_policy),
+    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_statistic),
+    (SELECT count(*) FROM pg_db_role_setting AS setting JOIN pg_database AS database ON database.oid = setdatabase
+     WHERE datname = current_database() AND setconfig::text NOT LIKE '%extension_control_path%')
+"""
+"""A fingerprint of the schema, its rights and its statistics: a test that changed them used up the database."""
+
+END_CONNECTIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+FILLED_TABLES = """
+SELECT relname FROM pg_class
+WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r' AND relname <> 'migrated' AND pg_relation_size(oid) > 0
+"""
+RESET_SEQUENCES = """
+SELECT setval(oid, 1, false) FROM pg_class WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'S'
+"""
+
 
 @contextmanager
 def a_server(settings: Mapping[str, str] | None = None, within: Path | None = None) -> Iterator["Server"]:
@@ -47,6 +71,8 @@ class Server:
         self._keeper = keeper
         self._numbers = itertools.count(1)
         self._password = secrets.token_hex()
+        self._idle: dict[str, list[str]] = {}
+        self._catalogs: dict[str, tuple[object, ...] | None] = {}
         self.folder = Path(str(self._answer()["folder"]))
         self.port = 0
         self.start()
@@ -87,16 +113,60 @@ class Server:
 
     @contextmanager
     def database(self, like: str | None = None) -> Iterator[str]:
-        """The name of a new database: empty, or a copy of one that nobody is connected to."""
-        name = f"memories_{next(self._numbers)}"
-        made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY file_copy")
-        with self.admin() as admin:
-            admin.execute(made.format(*map(sql.Identifier, (name, ROLE, like or "template0"))))
+        """Create a database, empty or a copy of a template without connections, and drop it afterwards."""
+        name = self._create(like or "template0")
         try:
             yield name
         finally:
-            with self.admin() as admin:
-                admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            self._drop(name)
+
+    @contextmanager
+    def store_database(self, template: str) -> Iterator[str]:
+        """Lend a database with an empty store, cleaned between tests: six times as quick as a new copy.
+
+        A test that looks at the bytes of the files takes `database`; a test that changes the schema makes the next
+        one get a new copy.
+        """
+        idle = self._idle.setdefault(template, [])
+        name = idle.pop() if idle else self._create(template)
+        try:
+            yield name
+        except BaseException:
+            self._drop(name)
+            raise
+        if self._clean(name, template):
+            idle.append(name)
+        else:
+            self._drop(name)
+
+    def _create(self, template: str) -> str:
+        name = f"memories_{next(self._numbers)}"
+        made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY file_copy")
+        with self.admin() as admin:
+            admin.execute(made.format(*map(sql.Identifier, (name, ROLE, template))))
+        return name
+
+    def _drop(self, name: str) -> None:
+        with self.admin() as admin:
+            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def _clean(self, name: str, template: str) -> bool:
+        """Delete all rows of the store; return whether the schema is still that of the template."""
+        if template not in self._catalogs:
+            with self.admin(template) as admin:
+                self._catalogs[template] = admin.execute(CATALOG).fetchone()
+        with self.admin(name) as admin:
+            if admin.execute(CATALOG).fetchone() != self._catalogs[template]:
+                return False
+            admin.execute(END_CONNECTIONS)
+            admin.execute("SET session_replication_role = replica")  # no foreign key is checked
+            tables = [sql.Identifier("recollect", str(table)) for (table,) in admin.execute(FILLED_TABLES)]
+            for table in tables:
+                admin.execute(sql.SQL("DELETE FROM ONLY {}").format(table))
+            admin.execute(RESET_SEQUENCES)
+            if tables:
+                admin.execute(sql.SQL("VACUUM {}").format(sql.SQL(", ").join(tables)))
+        return True
 
     def trust_vector(self, database: str) -> None:
         """Let the owner of the database create the extension, as many hosts do; as released, only a superuser may."""

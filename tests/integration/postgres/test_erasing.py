@@ -92,23 +92,23 @@ def an_engine(url: str, **given: Any) -> recollect.Engine:
 
 
 @pytest.fixture
-def files(postgres_server: Server, postgres_store_url: str) -> Files:
-    return Files(postgres_server, postgres_store_url)
+def files(postgres_server: Server, fresh_store_url: str) -> Files:
+    return Files(postgres_server, fresh_store_url)
 
 
 @pytest.fixture
-def engine(postgres_store_url: str) -> Iterator[recollect.Engine]:
+def engine(fresh_store_url: str) -> Iterator[recollect.Engine]:
     """An engine of the owner, beside whose memories others live."""
-    with an_engine(postgres_store_url) as engine:
+    with an_engine(fresh_store_url) as engine:
         for scope in (BEN, RIVAL):
             engine.remember(NEIGHBOUR, scope=scope)
         yield engine
 
 
 @pytest.fixture
-def admin(postgres_store_url: str) -> Iterator[Db]:
+def admin(fresh_store_url: str) -> Iterator[Db]:
     """A connection of the superuser."""
-    with psycopg.connect(admin_url(postgres_store_url), autocommit=True) as db:
+    with psycopg.connect(admin_url(fresh_store_url), autocommit=True) as db:
         yield db
 
 
@@ -199,11 +199,11 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
 
 
 def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_scope(
-    postgres_store_url: str, files: Files, admin: Db
+    fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     clock = Clock()
     clock.now = OLDEST + timedelta(days=40)
-    with an_engine(postgres_store_url, clock=clock) as engine:
+    with an_engine(fresh_store_url, clock=clock) as engine:
         others = [
             {"text": f"Ben plants row {day} of the garden in the morning sun", "at": OLDEST + timedelta(days=day)}
             for day in range(6)
@@ -227,11 +227,11 @@ def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_sco
 
 
 def test_a_vector_goes_from_an_index_of_the_nearest_and_leaves_no_sample(
-    engine: recollect.Engine, files: Files, admin: Db, postgres_store_url: str
+    engine: recollect.Engine, files: Files, admin: Db, fresh_store_url: str
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     engine.remember_all([{"text": f"{NEIGHBOUR} on day {day}"} for day in range(30)], scope=ANA)
-    index_scope(postgres_store_url, ANA)
+    index_scope(fresh_store_url, ANA)
     admin.execute("ANALYZE")
     (sampled,) = admin.execute("SELECT count(*) FROM pg_stats WHERE tablename LIKE 'near%'").fetchone() or (1,)
     assert sampled == 0
@@ -250,26 +250,26 @@ def test_a_vector_goes_from_an_index_of_the_nearest_and_leaves_no_sample(
 
 
 def test_vectors_of_a_former_model_go_as_well(
-    engine: recollect.Engine, files: Files, admin: Db, postgres_store_url: str
+    engine: recollect.Engine, files: Files, admin: Db, fresh_store_url: str
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     (former,) = directions(admin, ANA)
     engine.close()
-    re_embed(postgres_store_url, embedder="wordllama")
-    with recollect.open(postgres_store_url) as after:
+    re_embed(fresh_store_url, embedder="wordllama")
+    with recollect.open(fresh_store_url) as after:
         assert after.erase(scope=ANA, id=secret.id).proven
     assert files.has(former.astype("<f4").tobytes()) == [False]
 
 
 def test_a_superuser_searches_the_files_and_others_are_told_who_may(
-    engine: recollect.Engine, postgres_store_url: str, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     first = engine.remember(ALLERGY, scope=ANA)
     erasure = engine.erase(scope=ANA, id=first.id)
     assert (erasure.proven, erasure.search.files) == (True, ())
     assert "only a superuser may" in (erasure.search.unsearched or "")
     assert {name.rpartition("_")[0] for name in erasure.search.rewritten} >= {"contents", "memories", "vectors"}
-    with an_engine(admin_url(postgres_store_url)) as superuser:
+    with an_engine(admin_url(fresh_store_url)) as superuser:
         second = superuser.remember(ALLERGY, scope=ANA)
         superuser.remember(ALLERGY, scope=BEN)
         erasure = superuser.erase(scope=ANA, id=second.id)
@@ -281,9 +281,9 @@ def test_a_superuser_searches_the_files_and_others_are_told_who_may(
 
 
 def test_what_a_superuser_finds_in_the_samples_of_columns_is_left(
-    postgres_store_url: str, admin: Db, files: Files
+    fresh_store_url: str, admin: Db, files: Files
 ) -> None:
-    with an_engine(admin_url(postgres_store_url)) as engine:
+    with an_engine(admin_url(fresh_store_url)) as engine:
         secret = engine.remember(ALLERGY, scope=ANA)
         engine.remember(NEIGHBOUR, scope=ANA)
         admin.execute("ALTER TABLE recollect.contents ALTER COLUMN text SET STATISTICS 100")
@@ -313,11 +313,11 @@ def test_no_column_with_what_somebody_said_has_samples(engine: recollect.Engine,
 
 
 def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_end(
-    postgres_store_url: str, files: Files, admin: Db
+    fresh_store_url: str, files: Files, admin: Db
 ) -> None:
-    with an_engine(postgres_store_url, settings=SHORT) as engine:
+    with an_engine(fresh_store_url, settings=SHORT) as engine:
         secret = engine.remember(ALLERGY, scope=ANA)
-        with a_reader(postgres_store_url) as process:
+        with a_reader(fresh_store_url) as process:
             erasure = engine.erase(scope=ANA, id=secret.id)
             assert (erasure.proven, erasure.retryable) == (False, True)
             assert f"process {process} may still see what was erased" in (erasure.search.unfinished or "")
@@ -325,7 +325,7 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
             with pytest.raises(recollect.NotFound):
                 engine.get(secret.id, scope=ANA)
             with pytest.raises(StoreBusy, match="end what that is doing"):
-                sweep(postgres_store_url, settings=SHORT)
+                sweep(fresh_store_url, settings=SHORT)
             assert unswept(admin) == 1
         again = engine.prove_erased(erasure)
         assert again.proven
@@ -333,18 +333,21 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
     assert files.has(ALLERGY) == [False]
 
 
-def test_who_came_after_the_erasure_holds_nothing_up(postgres_store_url: str, files: Files) -> None:
-    with closing(PostgresStore(postgres_store_url, Clock())) as store, an_engine(postgres_store_url) as engine:
+def test_who_came_after_the_erasure_holds_nothing_up(fresh_store_url: str, files: Files) -> None:
+    with (
+        closing(PostgresStore(fresh_store_url, Clock())) as store,
+        an_engine(fresh_store_url) as engine,
+    ):
         secret = engine.remember(ALLERGY, scope=ANA)
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
-        with a_reader(postgres_store_url):
-            swept = sweep(postgres_store_url)
+        with a_reader(fresh_store_url):
+            swept = sweep(fresh_store_url)
         assert swept.erasures == 1
     assert files.has(ALLERGY) == [False]
 
 
 def test_what_the_server_says_of_a_table_tells_whether_somebody_could_see_what_was_erased(
-    engine: recollect.Engine, postgres_store_url: str, files: Files, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     asked = statements("recollect.stores.postgres", "sweeping.sql")["tables"]
@@ -355,7 +358,7 @@ def test_what_the_server_says_of_a_table_tells_whether_somebody_could_see_what_w
         (found,) = [row for row in admin.execute(asked.encode(), {"part": part}) if row[1] == f"contents_{part}"]
         return int(found[4])
 
-    with closing(PostgresStore(postgres_store_url, Clock())) as store, a_reader(postgres_store_url):
+    with closing(PostgresStore(fresh_store_url, Clock())) as store, a_reader(fresh_store_url):
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
         part, erased_by = admin.execute("SELECT part, erased_by::text::bigint FROM recollect.unswept").fetchone() or (
             0,
@@ -374,17 +377,17 @@ def test_of_a_receipt_of_another_store_there_is_nothing_here(engine: recollect.E
     assert engine.prove_erased(erasure).proven
 
 
-def test_a_sweep_goes_through_all_that_waits(engine: recollect.Engine, postgres_store_url: str, admin: Db) -> None:
+def test_a_sweep_goes_through_all_that_waits(engine: recollect.Engine, fresh_store_url: str, admin: Db) -> None:
     roots = [f"tenant-{number}" for number in range(4)]
     kept = {root: engine.remember(f"{ALLERGY} of {root}", scope=f"{root}/ana") for root in roots}
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, Clock())) as store:
         for root, one in kept.items():
             store.write(
                 lambda writing, root=root, one=one: writing.erase(Scope.parse(f"{root}/ana"), [one.id])  # type: ignore[misc]
             )
     (parts,) = admin.execute("SELECT count(DISTINCT part) FROM recollect.unswept").fetchone() or (0,)
     assert parts > 1
-    swept = sweep(postgres_store_url)
+    swept = sweep(fresh_store_url)
     assert (swept.erasures, unswept(admin)) == (len(roots), 0)
     assert len([name for name in swept.tables if name.startswith("contents_")]) == parts
     assert len(set(swept.tables)) == len(swept.tables)
@@ -392,44 +395,44 @@ def test_a_sweep_goes_through_all_that_waits(engine: recollect.Engine, postgres_
 
 
 def test_a_run_that_was_killed_is_gone_on_with_by_the_next(
-    engine: recollect.Engine, postgres_store_url: str, files: Files, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     killed, last = (engine.remember(f"{ALLERGY} {name}", scope=ANA) for name in ("killed", "last"))
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, Clock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [killed.id]))  # and nothing more
     assert unswept(admin) == 1
     assert files.has(f"{ALLERGY} killed") == [True]
     assert engine.erase(scope=ANA, id=last.id).proven
     assert files.has(ALLERGY) == [False]
     assert unswept(admin) == 0
-    assert sweep(postgres_store_url).erasures == 0
+    assert sweep(fresh_store_url).erasures == 0
 
 
 def test_a_sweep_that_is_ended_in_the_middle_leaves_it_to_the_next(
-    engine: recollect.Engine, postgres_store_url: str, files: Files, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, Clock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     part = waiting(admin)
-    with psycopg.connect(postgres_store_url) as holding, ThreadPoolExecutor(1) as pool:
+    with psycopg.connect(fresh_store_url) as holding, ThreadPoolExecutor(1) as pool:
         holding.execute(held_by_a_reader("votes", part))
-        sweeping_there = pool.submit(sweep, postgres_store_url)
+        sweeping_there = pool.submit(sweep, fresh_store_url)
         at_work = "FROM pg_stat_activity WHERE query LIKE 'VACUUM%votes%' AND wait_event_type = 'Lock'"
         until(lambda: admin.execute(f"SELECT pg_terminate_backend(pid) {at_work}").fetchone() is not None)
         with pytest.raises(StoreError):
             sweeping_there.result(60)
     assert unswept(admin) == 1
-    assert sweep(postgres_store_url).erasures == 1
+    assert sweep(fresh_store_url).erasures == 1
     assert files.has(ALLERGY) == [False]
 
 
 def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards(
-    postgres_server: Server, postgres_store_url: str, files: Files, admin: Db
+    postgres_server: Server, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     a_role(postgres_server, AGENT)
-    grant(postgres_server, named(postgres_store_url))
-    agent = postgres_server.url(named(postgres_store_url), AGENT)
+    grant(postgres_server, named(fresh_store_url))
+    agent = postgres_server.url(named(fresh_store_url), AGENT)
     with an_engine(agent) as engine:
         secret = engine.remember(ALLERGY, scope=ANA)
         erasure = engine.erase(scope=ANA, id=secret.id)
@@ -438,7 +441,7 @@ def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards
         with pytest.raises(StoreError, match="run it as recollect"):
             sweep(agent)
         assert files.has(ALLERGY) == [True]
-        swept = sweep(postgres_store_url)
+        swept = sweep(fresh_store_url)
         assert swept.erasures == 1
         assert {"contents", "memories", "vectors"} <= {name.rpartition("_")[0] for name in swept.tables}
         assert files.has(ALLERGY) == [False]
@@ -447,54 +450,57 @@ def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards
 
 
 def test_what_is_large_is_left_to_an_operator(
-    engine: recollect.Engine, postgres_store_url: str, files: Files, monkeypatch: pytest.MonkeyPatch
+    engine: recollect.Engine, fresh_store_url: str, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     monkeypatch.setattr(sweeping, "AT_ONCE", 1)
     erasure = engine.erase(scope=ANA, id=secret.id)
     assert "run `recollect admin sweep` when that does no harm" in (erasure.search.unfinished or "")
     assert files.has(ALLERGY) == [True]
-    assert sweep(postgres_store_url).erasures == 1
+    assert sweep(fresh_store_url).erasures == 1
     assert engine.prove_erased(erasure).proven
     assert files.has(ALLERGY) == [False]
 
 
 def test_a_large_index_of_the_nearest_is_left_to_an_operator(
-    engine: recollect.Engine, postgres_store_url: str, monkeypatch: pytest.MonkeyPatch
+    engine: recollect.Engine, fresh_store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    index_scope(postgres_store_url, ANA)
+    index_scope(fresh_store_url, ANA)
     monkeypatch.setattr(sweeping, "NEAR_AT_ONCE", 1)
     assert not engine.erase(scope=ANA, id=secret.id).proven
-    assert sweep(postgres_store_url).erasures == 1
+    assert sweep(fresh_store_url).erasures == 1
 
 
-def test_through_a_pooler_it_is_told_how_to_sweep(postgres_server: Server, postgres_store_url: str) -> None:
-    with a_pooler(postgres_server, connections=5) as pooler, an_engine(pooler.url(named(postgres_store_url))) as engine:
+def test_through_a_pooler_it_is_told_how_to_sweep(postgres_server: Server, fresh_store_url: str) -> None:
+    with (
+        a_pooler(postgres_server, connections=5) as pooler,
+        an_engine(pooler.url(named(fresh_store_url))) as engine,
+    ):
         secret = engine.remember(ALLERGY, scope=ANA)
         erasure = engine.erase(scope=ANA, id=secret.id)
         assert "with the address of the server itself" in (erasure.search.unfinished or "")
-        assert sweep(postgres_store_url).erasures == 1
+        assert sweep(fresh_store_url).erasures == 1
         assert engine.prove_erased(erasure).proven
 
 
 def test_tables_that_came_from_another_server_can_be_swept(
-    engine: recollect.Engine, postgres_store_url: str, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, Clock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     admin.execute("UPDATE recollect.unswept SET erased_by = '9000000000'")
-    assert sweep(postgres_store_url).erasures == 1
+    assert sweep(fresh_store_url).erasures == 1
     assert unswept(admin) == 0
 
 
 def test_what_is_erased_while_another_sweeps_waits_for_its_own_turn(
-    engine: recollect.Engine, postgres_store_url: str, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     first, second = (engine.remember(f"{ALLERGY} {number}", scope=ANA) for number in range(2))
-    with ThreadPoolExecutor(2) as pool, an_engine(postgres_store_url) as patient:
-        with operating.alone(postgres_store_url, "a database", 5):
+    with ThreadPoolExecutor(2) as pool, an_engine(fresh_store_url) as patient:
+        with operating.alone(fresh_store_url, "a database", 5):
             both = [pool.submit(patient.erase, scope=ANA, id=one.id) for one in (first, second)]
             until(lambda: unswept(admin) == 2)
             assert not any(one.done() for one in both)
@@ -503,13 +509,13 @@ def test_what_is_erased_while_another_sweeps_waits_for_its_own_turn(
 
 
 def test_others_go_on_reading_and_writing_beside_a_sweep(
-    engine: recollect.Engine, postgres_store_url: str, files: Files
+    engine: recollect.Engine, fresh_store_url: str, files: Files
 ) -> None:
     over = threading.Event()
 
     def lives(scope: str) -> int:
         done = 0
-        with an_engine(postgres_store_url) as other:
+        with an_engine(fresh_store_url) as other:
             while not over.is_set():
                 other.remember(f"{NEIGHBOUR}, for the {done}th time", scope=scope)
                 assert other.search("train", scope=scope)
@@ -531,12 +537,12 @@ def test_others_go_on_reading_and_writing_beside_a_sweep(
 
 
 def test_who_has_to_wait_too_long_for_a_table_that_is_written_anew_is_told(
-    engine: recollect.Engine, postgres_store_url: str
+    engine: recollect.Engine, fresh_store_url: str
 ) -> None:
     assert engine.search("train", scope=BEN)
-    with psycopg.connect(postgres_store_url) as rewriting:
+    with psycopg.connect(fresh_store_url) as rewriting:
         rewriting.execute("LOCK TABLE recollect.contents IN ACCESS EXCLUSIVE MODE")
-        with an_engine(postgres_store_url, settings=SHORT) as hasty:
+        with an_engine(fresh_store_url, settings=SHORT) as hasty:
             with pytest.raises(StoreBusy):
                 hasty.search("train", scope=BEN)
             with pytest.raises(StoreBusy):
@@ -544,15 +550,15 @@ def test_who_has_to_wait_too_long_for_a_table_that_is_written_anew_is_told(
 
 
 def test_a_table_that_somebody_holds_is_waited_for_and_then_told(
-    engine: recollect.Engine, postgres_store_url: str, admin: Db
+    engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, Clock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     part = waiting(admin)
-    with psycopg.connect(postgres_store_url) as holding:
+    with psycopg.connect(fresh_store_url) as holding:
         holding.execute(held_by_a_reader("usage", part))
         with pytest.raises(StoreBusy, match="try again"):
-            sweep(postgres_store_url, settings=SHORT)
+            sweep(fresh_store_url, settings=SHORT)
     assert unswept(admin) == 1
-    assert sweep(postgres_store_url).erasures == 1
+    assert sweep(fresh_store_url).erasures == 1
