@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from recollect.cli.main import cli
 from recollect.config import OPTIONS, Settings
+from tests.tables import table
 
 from .shell import Shell
 
@@ -129,7 +130,7 @@ def test_the_users_file_is_read_and_that_of_the_working_directory_is_not(tmp_pat
     assert origins(RECOLLECT_CONFIG="")["busy_timeout"]["origin"] == "default"
 
 
-@pytest.mark.parametrize("command", [["config", "show"], ["profiles", "list"], ["list", *ANA]])
+@table("command", [["config", "show"], ["profiles", "list"], ["list", *ANA]])
 def test_what_is_typed_before_a_command_is_refused_whatever_the_command_needs(command: list[str]) -> None:
     assert "there is no configuration file 'nope.toml'" in run("--config", "nope.toml", *command, code=3).stderr
     assert "--config is empty" in run("--config", "", *command, code=2).stderr

@@ -28,6 +28,7 @@ from recollect.service.keys import KeyFile, issue
 from recollect.stores.sqlite.reembedding import SqliteReembedding
 from tests.architecture.source import ROOT
 from tests.rights import heeding
+from tests.tables import table
 
 from .shell import ENVIRONMENT, Shell
 
@@ -273,7 +274,7 @@ def told_who_may_not_write(
     return {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
 
 
-@pytest.mark.parametrize(("file", "inside"), [(0o444, 0o555), (0o644, 0o555), (0o444, 0o755)])
+@table(("file", "inside"), [(0o444, 0o555), (0o644, 0o555), (0o444, 0o755)])
 def test_a_store_that_may_only_be_read_is_worth_a_warning(file: int, inside: int) -> None:
     found = told_who_may_not_write(_made, code=0, file=file, inside=inside)
     assert found["store"]["finding"] == "warning"
@@ -298,9 +299,7 @@ def of_an_older_schema(shell: Shell) -> None:
         db.pragma("user_version", 0)
 
 
-@pytest.mark.parametrize(
-    ("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "has to be brought up to schema")]
-)
+@table(("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "has to be brought up to schema")])
 def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable[[Shell], None], seen: str) -> None:
     store = told_who_may_not_write(make, code=1)["store"]
     assert store["finding"] == "problem"

@@ -11,6 +11,7 @@ import pytest
 from recollect.cli.admin import admin
 from recollect.cli.main import OTHER_WORDS, cli, exit_code
 from recollect.errors import Conflict, EmbedderMismatch, NotFound, ProviderBusy, SignalMissing, StoreBusy, StoreError
+from tests.tables import table
 
 from .shell import Shell
 
@@ -230,7 +231,7 @@ def test_a_store_that_others_are_writing_to_has_exit_code_4(shell: Shell) -> Non
     shell("remember", "two", *ANA)
 
 
-@pytest.mark.parametrize(
+@table(
     ("error", "code"),
     [
         (NotFound("x"), 3),

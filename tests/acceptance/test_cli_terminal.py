@@ -12,6 +12,7 @@ import recollect
 from recollect.cli.main import SECTIONS, cli
 from recollect.model.stats import MOST_SCOPES
 from recollect.providers.choose import PROVIDERS
+from tests.tables import table
 
 from .shell import Shell
 
@@ -109,7 +110,7 @@ def test_help_lists_every_command_once_under_its_heading() -> None:
     assert "..." not in shown.split("Start here:")[1]
 
 
-@pytest.mark.parametrize("name", ["search", "recall", "brief", "why"])
+@table("name", ["search", "recall", "brief", "why"])
 def test_whatever_asks_takes_the_same_options(name: str) -> None:
     shown = CliRunner().invoke(cli, [name, "--help"], terminal_width=80).output
     for option in ("--scope SCOPE", "--profile TEXT", "--as-of ISO", "--known-at ISO", "--kind KIND"):
@@ -146,7 +147,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert not {"numpy", "apsw", "pydantic", "tokenizers", "onnxruntime"} & set(loaded)
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "offered"),
     [
         ("recollect re", {"remember", "recall", "replay", "revise", "restore"}),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
@@ -20,6 +20,7 @@ from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Act, Plan
 from recollect.testing.keeping import Clock
+from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -373,7 +374,7 @@ def stores(draw: st.DrawFn) -> list[dict[str, Any]]:
     return drafts
 
 
-@settings(max_examples=40)
+@at_most(40)
 @given(stores(), st.randoms(use_true_random=False))
 def test_what_a_plan_protects_the_run_protects_and_undoing_leaves_no_trace(
     drafts: list[dict[str, Any]], dice: random.Random

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
@@ -19,6 +19,7 @@ from recollect.model.trust import TRUST, Provenance, Trust, least
 from recollect.model.verdict import Changed, Created, Quarantined, Refused, Superseded, Unchanged, Updated
 from recollect.providers.hashing import Hashing
 from recollect.testing.keeping import Clock
+from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"
 PORTO, LISBON = "Ana lives in Porto", "Ana lives in Lisbon"
@@ -496,7 +497,7 @@ def test_nobody_is_said_to_vouch_for_a_text_that_somebody_else_put_in_its_place(
         assert (theirs.id, theirs.trust, theirs.remark) == (id, Trust.EXTERNAL, None)
 
 
-@settings(max_examples=40, deadline=None)
+@at_most(40)
 @given(
     st.lists(st.sampled_from(Provenance), min_size=3, max_size=7),
     st.lists(st.tuples(st.randoms(use_true_random=False), st.integers(2, 3), st.booleans()), min_size=1, max_size=4),
@@ -712,7 +713,7 @@ def act(engine: recollect.Engine, name: str, chance: Any) -> int | None:
 NAMES = ("weigh", "merge", "supersede", "quarantine", "release", "vouch", "purge", "revise", "pin", "forget", "restore")
 
 
-@settings(max_examples=80, deadline=None)
+@at_most(80)
 @given(st.lists(st.tuples(st.sampled_from([*NAMES, "merge", "unpin"]), st.randoms(use_true_random=False)), max_size=10))
 def test_whatever_was_done_is_undone_in_the_reverse_order(deeds: list[tuple[str, Any]]) -> None:
     clock = Clock(BEGAN)

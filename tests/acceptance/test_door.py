@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import recollect
 from recollect.engine.change import Revision
+from tests.examples import at_most
+from tests.tables import table
 
 ANA, NOBODY = "acme/ana", "acme/nobody"
 HALF = "\ud800"
@@ -180,7 +182,7 @@ def test_nothing_but_our_errors_comes_out_whatever_an_argument_is(way: str, door
     assert door.engine.history(door.ways["get"]["id"], scope=ANA)[0].text == "a seat by the window"
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@at_most(400, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), NESTED)
 def test_nothing_but_our_errors_comes_out_however_deep_it_is(door: Door, data: st.DataObject, value: object) -> None:
     way = data.draw(st.sampled_from(sorted(door.ways)))
@@ -408,7 +410,7 @@ OPENED: list[tuple[Call, dict[str, Any]]] = [
 
 
 @pytest.mark.usefixtures("door")
-@pytest.mark.parametrize(("opens", "arguments"), OPENED)
+@table(("opens", "arguments"), OPENED)
 def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dict[str, Any]) -> None:
     refused = dict.fromkeys(arguments, 0)
     for argument in arguments:

@@ -24,6 +24,7 @@ from recollect.model.plan import Act, Job
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Updated
 from recollect.testing.keeping import Clock
+from tests.tables import table
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -234,7 +235,7 @@ def test_a_shared_episode_is_found_below_and_changed_only_where_it_is(memory: re
     assert [one.memory.text for one in memory.search("registry images", scope=ANA)] == [LESSON]
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "field"),
     [
         (lambda it: it.start(" ", scope=ANA), "task"),

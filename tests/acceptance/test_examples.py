@@ -9,6 +9,7 @@ import pytest
 
 import recollect
 from recollect.model.usage import Use
+from tests.tables import table
 
 from .serving import served
 
@@ -156,8 +157,8 @@ def test_the_pydantic_ai_agent_remembers_without_secrets_and_says_why(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+@table("program", PROGRAMS, ids=lambda path: path.name)
+@table("page", ["README.md", "docs/index.md"])
 def test_every_example_is_shown(program: Path, page: str) -> None:
     assert f"examples/{program.name}" in (ROOT / page).read_text(encoding="utf-8")
 

@@ -11,6 +11,7 @@ import pytest
 import recollect
 from recollect import Provenance, Status, Trust
 from recollect.testing.keeping import Clock
+from tests.tables import table
 
 from .shell import Shell
 
@@ -402,7 +403,7 @@ def test_the_command_tells_what_was_taken_out_of_the_turns(more: list[str], shel
     assert shell.json("extract", str(file), "--scope", ANA, *more)["redacted"] == {"private": 2}
 
 
-@pytest.mark.parametrize("action", ["redact", "refuse"])
+@table("action", ["redact", "refuse"])
 def test_what_was_taken_out_of_turns_is_returned(action: str) -> None:
     with recollect.open(":memory:", embedder="hashing", settings={"secrets": {"action": action}}) as engine:
         found = engine.extract(

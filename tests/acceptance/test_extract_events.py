@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
@@ -22,6 +22,7 @@ from recollect.errors import NotFound, ProviderBusy, ProviderError
 from recollect.model.index import Index
 from recollect.model.memory import Memory
 from recollect.testing.keeping import Clock
+from tests.examples import at_most
 from tests.integration.providers.chat_server import TEA, proposing, shown
 from tests.integration.providers.server import Act, Handler, Request, Server, saying, serving
 
@@ -200,7 +201,7 @@ def test_what_waits_in_quarantine_is_read_when_it_is_released(memory: recollect.
     assert memory.extract_events(scope=ANA).events == 1
 
 
-@settings(max_examples=25)
+@at_most(25)
 @given(st.permutations(range(6)), st.lists(st.integers(0, 5), max_size=3))
 def test_in_whatever_order_and_parts_events_come_the_same_is_known(order: list[int], pauses: list[int]) -> None:
     said = [(who, f"I prefer {thing}.") for who in ("Ana", "Ben") for thing in ("tea", "small places", "tea")]

@@ -19,6 +19,7 @@ import pytest
 import recollect
 from recollect.service.access import Right
 from tests.integration.mcp.rig import Office, serving
+from tests.tables import table
 
 from .shell import ENVIRONMENT
 
@@ -236,7 +237,7 @@ def test_a_hook_does_not_fail_whatever_is_closed_or_full(event: str, closed: str
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
+@table(
     "typed",
     [
         ("--bd", "agent.db", "hook", "prompt", "--scope", SCOPE),

@@ -10,6 +10,7 @@ import recollect
 from recollect.model.verdict import Changed, Created, Quarantined, Unchanged, Updated
 from recollect.providers.hashing import Hashing
 from recollect.testing.keeping import Clock
+from tests.tables import table
 
 SCOPE = "acme/notes"
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
@@ -86,7 +87,7 @@ def test_what_cannot_be_kept_as_it_is_is_refused_with_all_that_came_with_it(
     assert [text_of(memory, key) for key in ("a", "odd", "b")] == [None, None, "before"]
 
 
-@pytest.mark.parametrize("action", ["redact", "refuse"])
+@table("action", ["redact", "refuse"])
 def test_whoever_is_refused_for_a_secret_is_told_the_setting_that_keeps_it_and_it_does(action: str) -> None:
     odd = [note("a", f"the key is {SECRET}"), note("b", SECRET)]
     for one in odd:

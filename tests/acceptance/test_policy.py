@@ -9,6 +9,7 @@ import pytest
 
 import recollect
 from recollect.admission.policy import Policy
+from tests.tables import table
 
 ANA = "acme/ana"
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]
@@ -163,7 +164,7 @@ def test_every_setting_of_every_policy_has_a_case() -> None:
     assert sorted(CASES) == sorted(known)
 
 
-@pytest.mark.parametrize("path", sorted(CASES))
+@table("path", sorted(CASES))
 def test_a_setting_changes_a_decision(path: str) -> None:
     case = CASES[path]
     section, name = path.split(".")

@@ -20,6 +20,7 @@ import recollect
 from recollect.cli.main import cli
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server, admin_url
+from tests.tables import table
 
 from .shell import ENVIRONMENT
 from .test_cli_refusals import LOOKING
@@ -207,7 +208,7 @@ def test_a_command_that_is_told_can_be_typed_and_has_no_password(
     assert "window seats" in typed(guarded, "show", "seat", *ANA).stdout
 
 
-@pytest.mark.parametrize(
+@table(
     ("address", "shown"),
     [
         ("postgresql://ana:{}@127.0.0.1:5/memories", "postgresql://ana@127.0.0.1:5/memories"),

@@ -7,11 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.architecture.markdown import Page
 from tests.architecture.source import ROOT
 from tests.postgres import ADMIN, Server, a_server
+from tests.tables import table
 
 PAGE = ROOT / "docs" / "how-to" / "run-on-postgresql.md"
 UNTESTED = "Distribute with Citus"
@@ -93,7 +92,7 @@ def test_what_is_shown_is_found_after_what_is_run_and_what_is_not_tested_is_left
     assert "create_distributed_table" not in "".join(text for _, text in blocks(Page.read(PAGE)))
 
 
-@pytest.mark.parametrize("name", ["keeper", "agent", "auditor"])
+@table("name", ["keeper", "agent", "auditor"])
 def test_no_role_of_the_page_has_a_password_that_is_one(name: str) -> None:
     (password,) = re.findall(rf"CREATE ROLE {name} LOGIN PASSWORD '(.*)'", PAGE.read_text(encoding="utf-8"))
     assert password.startswith("choose-")

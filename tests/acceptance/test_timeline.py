@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
@@ -19,6 +19,7 @@ from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Un
 from recollect.ports import Purpose
 from recollect.providers.hashing import Hashing
 from recollect.testing.keeping import Clock
+from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -537,7 +538,7 @@ class TestRollingUp:
         ),
         st.data(),
     )
-    @settings(max_examples=25, deadline=None)
+    @at_most(25)
     def test_however_it_came_all_at_once_or_bit_by_bit_the_records_are_the_same(
         self, events: list[Any], data: st.DataObject
     ) -> None:

@@ -6,12 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import recollect
 from recollect.evidence.similarity import cosines, direction
 from recollect.providers.hashing import Hashing
 from recollect.wiring import re_embed
+from tests.tables import table
 
 SCOPE = "talks/one"
 DAY = timedelta(days=1)
@@ -85,7 +84,7 @@ def test_in_the_first_person_the_users_own_words_are_asked_for() -> None:
         assert {one["addressed"] for one in found.values()} == {0.0}
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "days"),
     [("What about boats on 8 May 2025?", 0), ("What boats were there in April?", 7), ("Boats on 10 May?", 2 * 2)],
 )

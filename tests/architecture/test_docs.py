@@ -23,6 +23,7 @@ from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
 from recollect.rest.problems import STATUSES as HTTP_STATUSES
 from recollect.service.operations import OPERATIONS
+from tests.tables import table
 
 from .markdown import Page, unsaid
 from .source import ROOT, files, relative
@@ -45,7 +46,7 @@ def pages() -> list[Page]:
     return [Page.read(path) for path in files() if path.suffix == ".md"]
 
 
-@pytest.mark.parametrize("name", sorted(REGISTRY))
+@table("name", sorted(REGISTRY))
 def test_every_signal_has_a_heading_and_each_of_its_options_is_named_under_it(name: str) -> None:
     section = Page.read(REFERENCE / "signals.md").section(name)
     assert section, f"no heading says {name}"
@@ -57,12 +58,12 @@ def test_the_signals_of_both_sorts_are_all_the_signals() -> None:
     assert set(REGISTRY) == set(SIGNALS) | set(SET_SIGNALS)
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_every_built_in_profile_has_a_heading(name: str) -> None:
     assert name in Page.read(REFERENCE / "profiles.md").titles()
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_the_section_of_a_profile_begins_with_its_version(name: str) -> None:
     section = Page.read(REFERENCE / "profiles.md").section(name)
     assert re.match(rf"## {name}\n\nVersion {re.escape(BUILT_IN[name].version)}\. ", section), section
@@ -79,7 +80,7 @@ def test_every_key_of_a_profile_is_explained() -> None:
     assert unsaid(page.text(), (*KEYS, "weight", "missing", "floor")) == []
 
 
-@pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: error.__name__)
+@table("error", EXCEPTIONS, ids=lambda error: error.__name__)
 def test_every_error_has_a_heading(error: type[Exception]) -> None:
     assert error.__name__ in Page.read(REFERENCE / "errors.md").titles()
 
@@ -96,7 +97,7 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     assert drawn == actual
 
 
-@pytest.mark.parametrize("words", [words for words, _ in commands()])
+@table("words", [words for words, _ in commands()])
 def test_every_command_has_a_heading_and_each_of_its_options_is_named_under_it(words: str) -> None:
     page = Page.read(REFERENCE / "cli.md")
     calls = re.compile(rf"{re.escape(words)}(?: [A-Z\[-].*)?")
@@ -107,7 +108,7 @@ def test_every_command_has_a_heading_and_each_of_its_options_is_named_under_it(w
     assert unsaid(page.section(heading), names) == []
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_every_operation_has_a_heading_with_its_right_and_its_fields(name: str) -> None:
     section = Page.read(REFERENCE / "http.md").section(name)
     operation = OPERATIONS[name]
@@ -122,7 +123,7 @@ def test_every_code_of_a_problem_is_explained_with_its_status() -> None:
     assert told == {code.value: str(status.value) for code, status in HTTP_STATUSES.items()}
 
 
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@table("entry", entries().values(), ids=lambda entry: entry.name)
 def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes(entry: Entry) -> None:
     section = Page.read(REFERENCE / "mcp.md").section(f"The toolset {entry.toolset}")
     row = next((row for row in section.split("\n") if row.startswith(f"| `{entry.name}` | {entry.right.value} |")), "")
@@ -130,13 +131,13 @@ def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes
     assert unsaid(row, entry.input.get("properties", {})) == []
 
 
-@pytest.mark.parametrize("one", [*RESOURCES.values(), *TEMPLATES.values()], ids=lambda one: one.address)
+@table("one", [*RESOURCES.values(), *TEMPLATES.values()], ids=lambda one: one.address)
 def test_every_resource_has_a_row_with_what_it_asks(one: Resource) -> None:
     rows = Page.read(REFERENCE / "mcp.md").section("Resources").split("\n")
     assert [unsaid(row, one.asks) for row in rows if row.startswith(f"| `{one.address}` |")] == [[]]
 
 
-@pytest.mark.parametrize("one", PROMPTS.values(), ids=lambda one: one.name)
+@table("one", PROMPTS.values(), ids=lambda one: one.name)
 def test_every_prompt_has_a_row_with_what_it_takes_and_asks(one: Prompt) -> None:
     rows = Page.read(REFERENCE / "mcp.md").section("Prompts").split("\n")
     assert [unsaid(row, (*one.takes, *one.asks)) for row in rows if row.startswith(f"| `{one.name}` |")] == [[]]
@@ -191,7 +192,7 @@ def test_every_decision_has_a_number_of_its_own_a_status_and_the_three_headings(
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_every_call_over_grpc_has_a_row_with_its_messages_and_its_right(name: str) -> None:
     call = SERVICE.methods_by_name[camel(name)]
     row = f"| `{call.name}` | `{call.input_type.name}` | `{call.output_type.name}` | {OPERATIONS[name].right} |"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 from .source import files, modules, parsed, relative
 
@@ -35,7 +35,7 @@ def test_no_file_names_a_registry_or_a_folder_of_one_machine() -> None:
     assert [f"{relative(path)}:{line}" for path, text in texts.items() for line in of_one_machine(text)] == []
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "index = https://" + "py" + "pi.org/simple",
@@ -49,7 +49,7 @@ def test_what_is_of_one_machine_is_noticed(text: str) -> None:
     assert list(of_one_machine(f"first\n{text}\nlast")) == [f"2: {text}"]
 
 
-@pytest.mark.parametrize("text", ["#!/usr/bin/env bash", "tests/unit/work/a.py", "~/notes/a", "./home/"])
+@table("text", ["#!/usr/bin/env bash", "tests/unit/work/a.py", "~/notes/a", "./home/"])
 def test_a_path_that_holds_everywhere_is_not_taken_for_one(text: str) -> None:
     assert list(of_one_machine(text)) == []
 
@@ -60,11 +60,11 @@ def test_no_file_is_there_only_to_keep_its_folder() -> None:
     assert [relative(path) for path in empty + kept] == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=relative)
+@table("path", modules(), ids=relative)
 def test_a_module_says_in_its_first_line_what_it_is_for(path: Path) -> None:
     assert is_one_line(ast.get_docstring(parsed(path)))
 
 
-@pytest.mark.parametrize("docstring", [None, "", "\nLate.", "One sentence\nover two lines."])
+@table("docstring", [None, "", "\nLate.", "One sentence\nover two lines."])
 def test_a_first_line_that_is_missing_or_goes_on_is_noticed(docstring: str | None) -> None:
     assert not is_one_line(docstring)

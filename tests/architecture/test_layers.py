@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 from .source import ROOT, Import, imports, layer_of, modules, name_of, parsed, relative
 
@@ -103,12 +103,12 @@ def test_the_table_has_an_entry_for_every_layer_and_for_nothing_else() -> None:
     assert set().union(*MAY_IMPORT.values()) <= layers
 
 
-@pytest.mark.parametrize("path", modules(), ids=relative)
+@table("path", modules(), ids=relative)
 def test_a_module_imports_only_what_its_layer_may(path: Path) -> None:
     assert forbidden(layer_of(name_of(path)), list(imports(parsed(path)))) == []
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "import recollect",
@@ -127,7 +127,7 @@ def test_an_import_from_above_is_noticed_wherever_it_is_written(code: str) -> No
     assert forbidden("model", list(imports(ast.parse(code)))) != []
 
 
-@pytest.mark.parametrize("code", ["from recollect.errors import NotFound", "from recollect import errors"])
+@table("code", ["from recollect.errors import NotFound", "from recollect import errors"])
 def test_an_import_from_below_is_allowed(code: str) -> None:
     assert forbidden("model", list(imports(ast.parse(code)))) == []
 
@@ -163,7 +163,7 @@ def test_an_import_inside_a_function_is_of_something_heavy() -> None:
     assert late == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "unwanted"),
     [
         (

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 from .source import modules, parsed, relative
 
@@ -39,7 +39,7 @@ def locks(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-@pytest.mark.parametrize("path", modules(), ids=relative)
+@table("path", modules(), ids=relative)
 def test_a_module_has_no_lock_that_a_child_would_wait_for(path: Path) -> None:
     assert list(locks(parsed(path))) == [] or relative(path) in BEGIN_ANEW
 
@@ -48,7 +48,7 @@ def test_every_exception_is_needed() -> None:
     assert {relative(path) for path in modules() if any(locks(parsed(path)))} == BEGIN_ANEW.keys()
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "import threading\nlock = threading.Lock()",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 from .markdown import Page, unsaid
 from .source import PACKAGE, ROOT, layer_of, modules, name_of, relative
@@ -26,9 +26,7 @@ def place_of(path: Path) -> str:
     return f"{path.parent.name}/" if path.name == "__init__.py" else path.name
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if path.parent != PACKAGE or path.name != "__init__.py"], ids=relative
-)
+@table("path", [path for path in modules() if path.parent != PACKAGE or path.name != "__init__.py"], ids=relative)
 def test_every_module_is_named_in_the_section_of_its_layer(path: Path) -> None:
     section = sections(MAP).get(layer_of(name_of(path)), "")
     assert unsaid(section, [place_of(path)]) == []

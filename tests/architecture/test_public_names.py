@@ -2,9 +2,8 @@
 
 import inspect
 
-import pytest
-
 import recollect
+from tests.tables import table
 
 PUBLIC = [
     "Action",
@@ -114,7 +113,7 @@ def test_the_package_shows_nothing_but_its_public_names_and_its_modules() -> Non
     assert shown - modules == {name for name in PUBLIC if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@table("name", PUBLIC)
 def test_a_public_name_can_be_imported_and_says_what_it_is_for(name: str) -> None:
     thing = getattr(recollect, name)
     written = thing.__doc__ or ""

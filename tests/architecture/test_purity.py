@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 from .source import imports, layer_of, modules, name_of, parsed, relative
 
@@ -55,13 +55,13 @@ def is_door(name: str) -> bool:
     return first in {"np", "numpy"} and bool(DOORS & set(rest))
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if layer_of(name_of(p)) in PURE], ids=relative)
+@table("path", [p for p in modules() if layer_of(name_of(p)) in PURE], ids=relative)
 def test_a_pure_layer_touches_no_clock_no_file_no_network_and_no_dice(path: Path) -> None:
     allowed = EXCEPTIONS.get(name_of(path), set())
     assert list(impurities(parsed(path), allowed=allowed)) == []
 
 
-@pytest.mark.parametrize(
+@table(
     "module",
     [
         *("asyncio", "http.client", "importlib", "importlib.resources", "io", "logging", "multiprocessing"),
@@ -95,7 +95,7 @@ def test_an_import_of_something_impure_is_noticed(module: str) -> None:
         assert len(list(impurities(ast.parse(code)))) >= 1, code
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "open('notes.txt')",
@@ -118,7 +118,7 @@ def test_reaching_outside_without_an_import_is_noticed(code: str) -> None:
     assert len(list(impurities(ast.parse(code)))) >= 1
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "import math",

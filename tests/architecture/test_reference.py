@@ -7,11 +7,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-import pytest
-
 import recollect
 from recollect.engine.change import Revision
 from recollect.packing.tokens import Estimate
+from tests.tables import table
 
 from .markdown import Page, unsaid
 from .source import ROOT
@@ -64,7 +63,7 @@ def test_every_public_name_is_in_the_table_at_the_top() -> None:
     assert unsaid(table, recollect.__all__) == []
 
 
-@pytest.mark.parametrize(("name", "arguments"), signatures(), ids=[name for name, _ in signatures()])
+@table(("name", "arguments"), signatures(), ids=[name for name, _ in signatures()])
 def test_a_signature_in_the_reference_is_the_one_in_the_code(name: str, arguments: str) -> None:
     assert written(arguments) == actual(attrgetter(name)(recollect))
 

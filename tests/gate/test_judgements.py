@@ -5,12 +5,12 @@
 
 from collections import Counter
 
-import pytest
 from synthetic.__main__ import SCOPES, SEED
 from synthetic.making import scripts
 from synthetic.script import Dice, files
 
 from recollect.evaluation.judgements import read_judgements
+from tests.tables import table
 
 from .bench import JUDGEMENTS
 
@@ -36,7 +36,7 @@ def test_every_category_has_enough_questions() -> None:
     assert min(asked.values()) >= FEWEST
 
 
-@pytest.mark.parametrize("number", range(SCOPES))
+@table("number", range(SCOPES))
 def test_a_scope_depends_on_the_seed_and_its_number_alone(number: int) -> None:
     assert files([scripts(SEED, number + 1)[number]]) == files([scripts(SEED, SCOPES)[number]])
 

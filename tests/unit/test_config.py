@@ -8,6 +8,7 @@ import pytest
 from recollect import config
 from recollect.errors import FieldError, NotFound, ProfileError
 from recollect.ranking.profiles import TEXTS, built_in
+from tests.tables import table
 
 
 def test_a_profile_comes_by_name_or_from_a_file(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monke
     assert config.settings(whole) is whole
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "problem"),
     [
         ({"busy_timout": 1}, "field 'busy_timout': there is no such setting; did you mean 'busy_timeout'"),

@@ -22,6 +22,7 @@ from recollect.config.sources import OTHERS
 from recollect.config.values import SECTIONS
 from recollect.errors import FieldError
 from recollect.lifecycle.policy import Days
+from tests.tables import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (?:`(\w+)`|–) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -103,9 +104,7 @@ def test_it_is_set_by_a_mapping_that_names_it_with_its_dots(option: Option) -> N
     assert config.configuration({option.path: another(option)}) == config.configuration(as_document(option))
 
 
-@pytest.mark.parametrize(
-    "option", [one for one in OPTIONS.values() if one.section is not None], ids=lambda option: option.path
-)
+@table("option", [one for one in OPTIONS.values() if one.section is not None], ids=lambda option: option.path)
 def test_what_a_mapping_says_in_both_forms_has_to_be_the_same(option: Option) -> None:
     both = {option.path: another(option), **as_document(option)}
     assert config.settings(both) == config.settings(as_document(option))

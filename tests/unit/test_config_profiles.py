@@ -6,16 +6,17 @@ from recollect import config
 from recollect.config import Settings, UsageDecay
 from recollect.ranking.parse import describe, override
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
+from tests.tables import table
 
 DECAYING = ("salience", "salience-hybrid")
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@table("name", BUILT_IN)
 def test_by_default_every_profile_is_the_very_one_that_is_built_in(name: str) -> None:
     assert config.configured_profile(Settings(), name) is built_in(name)
 
 
-@pytest.mark.parametrize("name", DECAYING)
+@table("name", DECAYING)
 def test_the_factor_is_the_rate_of_rarity_and_the_version_says_that_it_was_changed(name: str) -> None:
     changed = config.configured_profile(Settings(usage_decay=UsageDecay(decay_factor=0.3)), name)
     assert changed == override(built_in(name), {"factors": {"rarity": {"rate": 0.3}}})
@@ -23,7 +24,7 @@ def test_the_factor_is_the_rate_of_rarity_and_the_version_says_that_it_was_chang
     assert changed.version.startswith("1+")
 
 
-@pytest.mark.parametrize("name", DECAYING)
+@table("name", DECAYING)
 def test_switched_off_the_factor_is_gone_and_the_rest_is_as_it_was(name: str) -> None:
     changed = config.configured_profile(Settings(usage_decay=UsageDecay(enabled=False, decay_factor=0.3)), name)
     kept = describe(built_in(name))
@@ -32,7 +33,7 @@ def test_switched_off_the_factor_is_gone_and_the_rest_is_as_it_was(name: str) ->
     assert changed.version.startswith("1+")
 
 
-@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - set(DECAYING)))
+@table("name", sorted(set(BUILT_IN) - set(DECAYING)))
 def test_no_other_profile_is_touched(name: str) -> None:
     assert config.configured_profile(Settings(usage_decay=UsageDecay(enabled=False)), name) is built_in(name)
 

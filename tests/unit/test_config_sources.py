@@ -17,6 +17,7 @@ from recollect.config.file import LARGEST, LONGEST_VALUE, read_file
 from recollect.config.origin import InFile
 from recollect.config.sources import OTHERS
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError
+from tests.tables import table
 
 
 @pytest.fixture(autouse=True)
@@ -263,7 +264,7 @@ def test_a_variable_that_cannot_be_is_refused_by_its_name(
         config.settings()
 
 
-@pytest.mark.parametrize(
+@table(
     ("flag", "refusal"),
     [
         ("novelty.threshold", "has no NAME=VALUE"),
@@ -285,7 +286,7 @@ def test_the_last_of_two_flags_for_one_setting_holds() -> None:
         assert config.settings().busy_timeout == 2
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "refusal"),
     [
         (

@@ -18,6 +18,7 @@ from recollect.providers.hashing import Hashing
 from recollect.providers.http import Http
 from recollect.providers.lazily import Lazily
 from recollect.testing import NOW
+from tests.tables import table
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork"),
@@ -116,7 +117,7 @@ def test_what_nobody_has_any_more_is_not_told() -> None:
     assert ends_well(lambda: None)
 
 
-@pytest.mark.parametrize(
+@table(
     "make",
     [
         lambda: partial(id_maker(), NOW),

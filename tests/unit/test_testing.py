@@ -3,9 +3,10 @@
 import pytest
 
 from recollect import testing
+from tests.tables import table
 
 
-@pytest.mark.parametrize("name", testing.__all__)
+@table("name", testing.__all__)
 def test_every_name_is_there(name: str) -> None:
     assert getattr(testing, name) is not None
 

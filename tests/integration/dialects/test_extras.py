@@ -4,7 +4,7 @@ import subprocess
 import sys
 from importlib import metadata
 
-import pytest
+from tests.tables import table
 
 DIALECTS = {
     "anthropic": ("anthropic", "anthropic"),
@@ -20,7 +20,7 @@ def told(script: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@table("dialect", DIALECTS)
 def test_a_dialect_whose_framework_is_not_installed_says_which_extra_to_install(dialect: str) -> None:
     package, extra = DIALECTS[dialect]
     script = (

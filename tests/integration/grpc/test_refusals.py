@@ -12,6 +12,7 @@ from recollect.grpc.server import start
 from recollect.grpc.statuses import DETAILS
 from recollect.grpc.v1 import recollect_pb2
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
+from tests.tables import table
 
 from .serving import ANA, OWNER, READER, a_place, a_stub, called
 
@@ -38,7 +39,7 @@ def test_a_mistake_names_the_field_and_the_remedy() -> None:
         assert "preference" in problem.message
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "request_", "field"),
     [
         ("Remember", recollect_pb2.RememberRequest(scope="a", text="t", importance=math.nan), "importance"),
@@ -68,7 +69,7 @@ def test_a_field_with_a_name_of_a_megabyte_is_refused_in_a_few_words() -> None:
         assert len(problem.field.encode()) <= 1_000
 
 
-@pytest.mark.parametrize("key", [None, "", "wrong", OWNER.upper(), f"{OWNER} "[1:]])
+@table("key", [None, "", "wrong", OWNER.upper(), f"{OWNER} "[1:]])
 def test_without_a_key_that_holds_nobody_is_answered(key: str | None) -> None:
     with a_place() as place, a_stub(place) as stub:
         request = recollect_pb2.StatsRequest()
@@ -106,7 +107,7 @@ def test_what_a_key_has_no_right_to_is_refused_as_that() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:99999999999x", "xn--1"])
+@table("name", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:99999999999x", "xn--1"])
 def test_who_calls_the_server_by_another_name_is_refused(name: str) -> None:
     with a_place() as place, place.channel(**{"grpc.default_authority": name}) as channel:
         status, problem = refusal(RecollectStub(channel).Stats, recollect_pb2.StatsRequest(), **called())

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 import recollect
 from recollect.mcp.stdio import EDGE, LONGEST, TooLong, read_lines
 from tests.integration.providers.server import keeping_silent, saying, serving, well
+from tests.tables import table
 
 from .rig import command, environment, over_stdio
 
@@ -232,7 +233,7 @@ def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_
 LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' % (b'{\\"id\\": 4}' * 500)
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "id"),
     [
         (b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", %s}' % LONG, 2),

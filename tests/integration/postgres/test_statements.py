@@ -18,6 +18,7 @@ from recollect.stores.relational.rows import STATE
 from recollect.stores.sqlite.sql import SQL as SQLITE
 from tests.integration.postgres.scene import Db, undone
 from tests.postgres import Server
+from tests.tables import table
 
 ASKED_BY = {"all", "each", "one", "the", "run", "_one", "_run", "_memory"}
 """The functions that are given the name of a statement first."""
@@ -62,7 +63,7 @@ def of_postgres(statement: str) -> set[str]:
     return set(re.findall(r"%\((\w+)\)s", POSTGRES[statement]))
 
 
-@pytest.mark.parametrize("statement", sorted(set(asked_for())))
+@table("statement", sorted(set(asked_for())))
 def test_what_any_store_of_tables_asks_for_both_dialects_have_with_the_same_parameters(statement: str) -> None:
     given = OF_PARTITIONS | ({"number"} if statement in NUMBERED else set())
     assert of_postgres(statement) - given == of_sqlite(statement) - OF_PARTITIONS

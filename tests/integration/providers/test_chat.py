@@ -11,6 +11,7 @@ from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderErr
 from recollect.model.tally import Tally
 from recollect.providers.chat import FRAME, LONGEST, LONGEST_ANSWER, MOST_WRITTEN, Chat, Question, Wrong
 from recollect.providers.endpoint import LARGEST_ANSWER, Patience
+from tests.tables import table
 
 from .chat_server import USAGE, completing, cutting_a_chunk, refusing, resetting, streaming
 from .server import (
@@ -60,7 +61,7 @@ def test_the_server_is_asked_as_openai_is_for_an_answer_of_a_shape() -> None:
     assert KEY not in json.dumps(request.body)
 
 
-@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
+@table("path", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
 def test_the_address_is_what_people_have_at_hand(path: str) -> None:
     with serving(YES) as server:
         Chat(server.url.removesuffix("/v1") + path, "m").ask(QUESTION, whatever)
@@ -106,7 +107,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", GARBAGE)
+@table("case", GARBAGE)
 def test_garbage_is_complained_of_once_and_then_an_error_that_names_the_model(case: str) -> None:
     act, told = GARBAGE[case]
     waited: list[timedelta] = []
@@ -119,7 +120,7 @@ def test_garbage_is_complained_of_once_and_then_an_error_that_names_the_model(ca
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("case", GARBAGE)
+@table("case", GARBAGE)
 def test_a_model_that_comes_to_its_senses_is_heard_and_all_it_took_is_counted(case: str) -> None:
     act, _ = GARBAGE[case]
     with serving(act, YES) as server:
@@ -156,7 +157,7 @@ BUSY: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BUSY)
+@table("case", BUSY)
 def test_a_busy_server_is_asked_within_patience_and_then_it_is_busy(case: str) -> None:
     act, told = BUSY[case]
     waited: list[timedelta] = []
@@ -167,7 +168,7 @@ def test_a_busy_server_is_asked_within_patience_and_then_it_is_busy(case: str) -
     assert len(server.asked) == 4
 
 
-@pytest.mark.parametrize("case", BUSY)
+@table("case", BUSY)
 def test_a_server_that_recovers_is_not_held_to_its_troubles(case: str) -> None:
     act, _ = BUSY[case]
     with serving(act, act, YES) as server:
@@ -192,7 +193,7 @@ def test_a_server_that_says_nothing_in_time_is_busy() -> None:
     assert len(waited) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("act", "told"),
     [
         (never_ending, f"m: .* answers with more than {LARGEST_ANSWER} bytes"),
@@ -216,7 +217,7 @@ def formats(asked: list[Any]) -> list[str | None]:
     return [request.body.get("response_format", {}).get("type") for request in asked]
 
 
-@pytest.mark.parametrize("status", [400, 422])
+@table("status", [400, 422])
 def test_a_server_that_knows_no_schemas_is_asked_for_any_object_and_remembered(status: int) -> None:
     act = refusing("'response_format.type' must be 'text' or 'json_object'", YES, status=status, having="json_schema")
     with serving(act) as server:
@@ -261,7 +262,7 @@ def test_a_server_that_refuses_whatever_is_left_out_is_given_up() -> None:
     assert len(server.asked) == 1 + 2 + 2 + 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("usage", "prompt", "completion", "uncounted"),
     [
         (USAGE, 1000, 200, 0),
@@ -285,7 +286,7 @@ def test_tokens_are_counted_if_they_can_be_believed(usage: Any, prompt: int, com
     assert tally == Tally(calls=1, prompt_tokens=prompt, completion_tokens=completion, uncounted=uncounted)
 
 
-@pytest.mark.parametrize(
+@table(
     "act",
     [
         saying({"error": {"message": f"wrong key {KEY}"}}, 401),
@@ -308,13 +309,13 @@ def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
     assert all(KEY not in json.dumps(request.body) for request in server.asked)
 
 
-@pytest.mark.parametrize("longest", [0, -1, MOST_WRITTEN + 1, True, 1.5, "9"])
+@table("longest", [0, -1, MOST_WRITTEN + 1, True, 1.5, "9"])
 def test_a_limit_that_is_none_is_refused(longest: Any) -> None:
     with pytest.raises(InvalidInput, match="longest is"):
         Chat("https://host/v1", "m", longest=longest)
 
 
-@pytest.mark.parametrize("model", ["", " m", "a\nb", "m" * 257])
+@table("model", ["", " m", "a\nb", "m" * 257])
 def test_a_model_that_nobody_could_name_is_refused(model: str) -> None:
     with pytest.raises(FieldError, match="field 'model'"):
         Chat("https://host/v1", model)

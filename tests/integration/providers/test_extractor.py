@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
@@ -19,6 +19,8 @@ from recollect.providers.endpoint import Patience
 from recollect.providers.extractor import LONGEST_QUOTE, LONGEST_TEXT, MOST_ASKED, MOST_PROPOSED, ChatExtractor
 from recollect.providers.transcript import windows
 from recollect.providers.windows import MOST_WINDOWS, WINDOW
+from tests.examples import at_most
+from tests.tables import table
 
 from .chat_server import TEA, completing, proposing, refusing, shown
 from .server import Act, Handler, Request, Server, keeping_silent, saying, serving
@@ -102,7 +104,7 @@ def test_without_prices_or_with_tokens_that_are_not_known_there_is_no_cost() -> 
     assert (found.cost, found.uncounted, found.prompt_tokens) == (None, 1, 0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("quote", "stands"),
     [
         ("I prefer green tea", "I prefer green tea"),
@@ -120,7 +122,7 @@ def test_a_quote_is_found_but_for_blanks_and_marks_and_told_as_it_was_said(quote
     assert stands in TALK[found.turn].text
 
 
-@pytest.mark.parametrize(
+@table(
     "quote",
     [
         "I prefer black tea",
@@ -140,12 +142,12 @@ def test_a_quote_that_nobody_said_keeps_a_memory_out(quote: str) -> None:
     assert objections({**TEA, "quote": quote}) == [Objection.NOT_SAID]
 
 
-@pytest.mark.parametrize("quote", ["I", "As", "tea", "and", "“", "."])
+@table("quote", ["I", "As", "tea", "and", "“", "."])
 def test_a_quote_of_next_to_nothing_keeps_a_memory_out(quote: str) -> None:
     assert objections({**TEA, "quote": quote}) == [Objection.QUOTE_TOO_SHORT]
 
 
-@pytest.mark.parametrize("turn", [1, 2, 3, 4, -1, 10**30])
+@table("turn", [1, 2, 3, 4, -1, 10**30])
 def test_a_quote_of_another_turn_puts_the_memory_there(turn: int) -> None:
     assert only({**TEA, "turn": turn}).turn == 0
 
@@ -188,7 +190,7 @@ REJECTED: dict[str, tuple[dict[str, Any], Objection]] = {
 }
 
 
-@pytest.mark.parametrize("case", REJECTED)
+@table("case", REJECTED)
 def test_what_cannot_be_taken_is_told_with_its_reason_and_the_rest_is_taken(case: str) -> None:
     change, reason = REJECTED[case]
     found = extraction({**TEA, **change}, {**TEA, "text": "Anna likes her tea green."})
@@ -196,7 +198,7 @@ def test_what_cannot_be_taken_is_told_with_its_reason_and_the_rest_is_taken(case
     assert [extract.text for extract in found.extracts] == ["Anna likes her tea green."]
 
 
-@pytest.mark.parametrize("about", ["Mia", "mia ", "sister", "Bob's sister", "the user's sister Mia"])
+@table("about", ["Mia", "mia ", "sister", "Bob's sister", "the user's sister Mia"])
 def test_a_memory_about_somebody_else_says_so(about: str) -> None:
     mia = {**TEA, "quote": "My sister Mia works at Acme", "about": about}
     assert only({**mia, "text": "Mia, Bob's sister, works at Acme."}).subject is None
@@ -205,7 +207,7 @@ def test_a_memory_about_somebody_else_says_so(about: str) -> None:
     assert objections({**mia, "text": "Bob works at Acme."}) == [Objection.THIRD_PARTY]
 
 
-@pytest.mark.parametrize("about", ["Anna", "ANNA ", "the user", "User", "Speaker", "the speaker", "Anna (speaker)"])
+@table("about", ["Anna", "ANNA ", "the user", "User", "Speaker", "the speaker", "Anna (speaker)"])
 def test_the_speaker_is_the_speaker_whatever_the_model_calls_them(about: str) -> None:
     assert only({**TEA, "about": about, "subject": "tea"}).subject == "anna: tea"
 
@@ -224,7 +226,7 @@ def test_a_person_is_named_in_a_script_without_blanks() -> None:
     assert objections({**sister, "text": "用户在北京工作。"}, turns=turns) == [Objection.THIRD_PARTY]
 
 
-@pytest.mark.parametrize(
+@table(
     ("about", "subject", "told"),
     [
         ("speaker", "Employer", "bob: employer"),
@@ -275,12 +277,12 @@ def test_how_long_a_model_may_write_and_for_how_long_is_what_was_given() -> None
     assert server.asked[0].body["max_tokens"] == 77
 
 
-@pytest.mark.parametrize("kind", Kind)
+@table("kind", Kind)
 def test_every_kind_is_known(kind: Kind) -> None:
     assert only({**TEA, "kind": kind.value}).kind is kind
 
 
-@pytest.mark.parametrize("kind", ["goal", "", "Preferences", "\ud800"])
+@table("kind", ["goal", "", "Preferences", "\ud800"])
 def test_a_kind_that_is_none_of_ours_is_an_observation(kind: str) -> None:
     assert only({**TEA, "kind": kind}).kind is Kind.OBSERVATION
 
@@ -289,9 +291,7 @@ def test_a_kind_is_known_in_capitals() -> None:
     assert only({**TEA, "kind": " Preference"}).kind is Kind.PREFERENCE
 
 
-@pytest.mark.parametrize(
-    ("told", "taken"), [(0, 0.2), (0.1, 0.2), (0.2, 0.2), (0.5, 0.5), (0.9, 0.9), (0.95, 0.9), (1, 0.9), (1.0, 0.9)]
-)
+@table(("told", "taken"), [(0, 0.2), (0.1, 0.2), (0.2, 0.2), (0.5, 0.5), (0.9, 0.9), (0.95, 0.9), (1, 0.9), (1.0, 0.9)])
 def test_importance_is_kept_within_the_rubric(told: float, taken: float) -> None:
     assert only({**TEA, "importance": told}).importance == taken
 
@@ -347,7 +347,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", GARBAGE)
+@table("case", GARBAGE)
 def test_an_answer_of_which_a_part_cannot_be_read_is_complained_of_and_then_an_error(case: str) -> None:
     act, told = GARBAGE[case]
     with serving(act) as server, pytest.raises(ProviderError, match=f"^m at .* gave .*{told}; asked 2 times"):
@@ -383,7 +383,7 @@ PROPOSALS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@at_most(60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     answers=st.lists(
         ANSWERS | st.fixed_dictionaries({"memories": st.lists(PROPOSALS, max_size=5)}), min_size=1, max_size=2
@@ -438,7 +438,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_what_is_said_stays_within_its_line_and_is_read_as_it_was_said(text: str) -> None:
     turns = (Said(text="Hello."), Said(text=text, speaker='"}'), Said(text="Bye."))
     with serving(proposing()) as server:
@@ -499,13 +499,13 @@ def test_an_endless_conversation_is_refused_before_anybody_is_asked() -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("most", [0, -1, True, 1.5, "9", None])
+@table("most", [0, -1, True, 1.5, "9", None])
 def test_a_limit_that_keeps_nothing_is_refused(most: Any) -> None:
     with serving(proposing()) as server, pytest.raises(FieldError, match="field 'most'"):
         extractor(server).extract(TALK, most=most)
 
 
-@pytest.mark.parametrize("turns", ["I prefer green tea", {"text": "I"}, ["I prefer green tea"], [None], 5, None])
+@table("turns", ["I prefer green tea", {"text": "I"}, ["I prefer green tea"], [None], 5, None])
 def test_what_is_no_conversation_is_refused(turns: Any) -> None:
     with serving(proposing()) as server, pytest.raises(FieldError, match="field 'turns'"):
         extractor(server).extract(turns, most=10)

@@ -17,6 +17,7 @@ from recollect.ports import Embedder
 from recollect.providers.endpoint import LARGEST_ANSWER, Patience
 from recollect.providers.http import MOST_CHARACTERS, MOST_TEXTS, Http
 from recollect.testing.embedder_contract import EmbedderContract, embed
+from tests.tables import table
 
 from .server import (
     MODEL,
@@ -75,7 +76,7 @@ def test_without_a_key_none_is_sent() -> None:
     assert "Authorization" not in server.asked[0].headers
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "asked"),
     [
         ("", "/v1/embeddings"),
@@ -189,7 +190,7 @@ LIES: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@table("lie", LIES)
 def test_a_server_that_lies_is_not_believed_and_not_asked_again(lie: str) -> None:
     act, told = LIES[lie]
     waited: list[timedelta] = []
@@ -226,7 +227,7 @@ BUSY: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BUSY)
+@table("case", BUSY)
 def test_a_busy_server_is_asked_again_with_longer_and_longer_pauses_before_we_give_up(case: str) -> None:
     act, told = BUSY[case]
     waited: list[timedelta] = []
@@ -239,7 +240,7 @@ def test_a_busy_server_is_asked_again_with_longer_and_longer_pauses_before_we_gi
     assert len(server.asked) == 4
 
 
-@pytest.mark.parametrize("case", BUSY)
+@table("case", BUSY)
 def test_a_server_that_recovers_is_not_held_to_its_troubles(case: str) -> None:
     act, _ = BUSY[case]
     waited: list[timedelta] = []
@@ -254,7 +255,7 @@ def test_a_pause_does_not_grow_beyond_the_longest() -> None:
     assert [patience.after(attempt).total_seconds() for attempt in (1, 2, 3, 4, 99)] == [3, 6, 10, 10, 10]
 
 
-@pytest.mark.parametrize(
+@table(
     ("headers", "pause"),
     [
         ({"Retry_After": "7"}, timedelta(seconds=7)),
@@ -308,7 +309,7 @@ def test_nobody_at_the_address_is_a_reason_to_try_later() -> None:
             embed(Http(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m", patience=IMPATIENT), "a")
 
 
-@pytest.mark.parametrize(
+@table(
     ("status", "remedy"),
     [
         (400, "the request was not understood"),
@@ -340,7 +341,7 @@ def test_a_server_without_tls_is_not_asked_over_tls() -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize(
+@table(
     "act",
     [
         saying({"error": {"message": f"wrong key {KEY}"}}, 401),
@@ -361,14 +362,14 @@ def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
     assert KEY not in f"{embedder!r} {embedder} {embedder._endpoint!r} {embedder._endpoint}"
 
 
-@pytest.mark.parametrize("key", ["", "two words", f"{KEY}\n", f"{KEY}\r\nX-Evil: 1", "schlüssel", "\0"])
+@table("key", ["", "two words", f"{KEY}\n", f"{KEY}\r\nX-Evil: 1", "schlüssel", "\0"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(InvalidInput, match="the key is empty, or has blanks or characters other than ASCII") as refused:
         Http("https://host/v1", "m", key=key)
     assert KEY not in "".join(traceback.format_exception(refused.value))
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "told"),
     [
         ("", "is no address"),
@@ -394,13 +395,13 @@ def test_an_address_that_cannot_be_asked_is_refused_without_showing_what_may_be_
     assert KEY not in str(refused.value)
 
 
-@pytest.mark.parametrize("model", ["", " m", "a\nb", "m" * 252])
+@table("model", ["", " m", "a\nb", "m" * 252])
 def test_a_model_that_no_store_could_record_is_refused(model: str) -> None:
     with pytest.raises(FieldError, match="field 'model'"):
         Http("https://host/v1", model)
 
 
-@pytest.mark.parametrize("dimensions", [0, -1, 1.5, True, "64"])
+@table("dimensions", [0, -1, 1.5, True, "64"])
 def test_dimensions_that_cannot_be_are_refused(dimensions: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
         Http("https://host/v1", "m", dimensions)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.providers.made import cache_folders, made, user_cache
+from tests.tables import table
 
 CONTENT = b"made" * 1000
 
@@ -95,7 +96,7 @@ def test_two_processes_at_once_leave_one_whole_file(tmp_path: Path) -> None:
     assert [len(file.read_bytes()) for file in tmp_path.iterdir()] == [4 * 10**6]
 
 
-@pytest.mark.parametrize(
+@table(
     ("environment", "platform", "folder"),
     [
         ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "linux", "/x/recollect"),

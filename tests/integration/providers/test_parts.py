@@ -7,6 +7,7 @@ import pytest
 
 from recollect.errors import ProviderError
 from recollect.providers.parts import MINILM, WORDLLAMA, Carried, Kit
+from tests.tables import table
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -92,7 +93,7 @@ def test_a_kit_of_an_extra_that_is_not_installed_names_the_extra_and_no_files(si
         kit.check()
 
 
-@pytest.mark.parametrize("kit", [WORDLLAMA, MINILM], ids=lambda kit: kit.embedder)
+@table("kit", [WORDLLAMA, MINILM], ids=lambda kit: kit.embedder)
 def test_the_kits_of_our_embedders_are_installed_and_are_the_files_we_know(kit: Kit) -> None:
     kit.check()
     assert all(part.read() for part in kit.files)

@@ -10,6 +10,7 @@ import pytest
 from recollect.ports import Embedder
 from recollect.providers.static import AT_ONCE, Static
 from recollect.testing.embedder_contract import TEXTS, EmbedderContract, embed
+from tests.tables import table
 
 STATIC = Static()
 
@@ -46,7 +47,7 @@ def test_the_empty_text_points_along_the_last_axis_where_hardly_anything_else_do
     assert (np.abs(others @ empty) < 0.3).all()
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "paraphrase", "unrelated"),
     [
         ("the doctor saw the patient", "a physician examined a sick person", "stocks fell on Friday"),

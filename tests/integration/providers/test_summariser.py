@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from recollect.admission.orders import orders_in
@@ -38,6 +38,8 @@ from recollect.providers.summariser import (
     Flaw,
 )
 from recollect.providers.windows import MOST_WINDOWS, WINDOW
+from tests.examples import at_most
+from tests.tables import table
 
 from .chat_server import completing, refusing, shown, summing_up
 from .server import Act, Handler, Request, Server, keeping_silent, saying, serving
@@ -148,7 +150,7 @@ def test_the_model_is_shown_numbered_passages_with_speakers_and_dates_as_data() 
     assert shape["properties"]["bullets"]["items"]["required"] == ["text", "passages"]
 
 
-@pytest.mark.parametrize("level", STRETCHES)
+@table("level", STRETCHES)
 def test_the_level_is_told(level: Level) -> None:
     with serving(summing_up(TEA)) as server:
         summariser(server).summarise(TALK, level=level, most=5)
@@ -177,7 +179,7 @@ FLAWED: dict[str, tuple[dict[str, Any], Flaw]] = {
 }
 
 
-@pytest.mark.parametrize("case", FLAWED)
+@table("case", FLAWED)
 def test_a_point_with_a_flaw_is_left_out_and_if_none_is_left_it_is_a_wrong_answer(case: str) -> None:
     change, flaw = FLAWED[case]
     flawed = {**TEA, **change}
@@ -230,7 +232,7 @@ def test_a_summary_never_has_more_points_than_one_may_have() -> None:
     assert f"1 to {MOST_BULLETS} points" in server.asked[0].body["messages"][0]["content"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("title", "stands"),
     [
         ("  Tea\n and   Lisbon ", "Tea and Lisbon"),
@@ -301,7 +303,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", GARBAGE)
+@table("case", GARBAGE)
 def test_an_answer_of_which_a_part_cannot_be_read_is_complained_of_and_then_an_error(case: str) -> None:
     act, told = GARBAGE[case]
     with serving(act) as server:
@@ -316,7 +318,7 @@ def test_an_answer_of_which_a_part_cannot_be_read_is_complained_of_and_then_an_e
     assert [one.text for one in found.bullets] == [TEA["text"]]
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@table("status", [429, 500, 503])
 def test_a_busy_server_is_a_reason_to_try_later(status: int) -> None:
     waited: list[timedelta] = []
     patience = Patience(attempts=3, wait=waited.append)
@@ -385,7 +387,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_what_is_said_stays_within_its_line_and_is_read_as_it_was_said(text: str) -> None:
     passages = said("Hello.", text, "Bye.", speaker='"}')
     with serving(summing_up({"text": "Hello.", "passages": [0]})) as server:
@@ -507,30 +509,28 @@ def test_what_is_endless_is_refused_before_anybody_is_asked() -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("most", [0, -1, True, 1.5, "9", None])
+@table("most", [0, -1, True, 1.5, "9", None])
 def test_a_limit_that_keeps_nothing_is_refused(most: Any) -> None:
     with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match="field 'most'"):
         summariser(server).summarise(TALK, level=Level.DAY, most=most)
     assert server.asked == []
 
 
-@pytest.mark.parametrize("level", [Level.EVENT, Level.GRIP, "day", "decade", None])
+@table("level", [Level.EVENT, Level.GRIP, "day", "decade", None])
 def test_a_level_without_summaries_is_refused(level: Any) -> None:
     with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match="field 'level'"):
         summariser(server).summarise(TALK, level=level, most=5)
     assert server.asked == []
 
 
-@pytest.mark.parametrize(
-    "passages", [[], (), "I prefer green tea", {"text": "I"}, ["I prefer green tea"], [*TALK, None], 5, None]
-)
+@table("passages", [[], (), "I prefer green tea", {"text": "I"}, ["I prefer green tea"], [*TALK, None], 5, None])
 def test_what_is_no_passages_is_refused(passages: Any) -> None:
     with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match="field 'passages'"):
         summariser(server).summarise(passages, level=Level.DAY, most=5)
     assert server.asked == []
 
 
-@pytest.mark.parametrize("speaker", ["", "\ud800", "Anna\n", "A\u200bnna", "a" * 300, 5])
+@table("speaker", ["", "\ud800", "Anna\n", "A\u200bnna", "a" * 300, 5])
 def test_a_speaker_that_nobody_could_be_is_refused(speaker: Any) -> None:
     with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match="field 'speaker'"):
         summariser(server).summarise(said("Hello.", speaker=speaker), level=Level.DAY, most=5)
@@ -578,7 +578,7 @@ SUMMARIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@at_most(80, suppress_health_check=[HealthCheck.too_slow])
 @given(answers=st.lists(ANYTHING | SUMMARIES, min_size=1, max_size=2))
 def test_whatever_a_model_answers_what_is_taken_holds_and_all_else_is_our_error(answers: list[Any]) -> None:
     with serving(*(completing(json.dumps(answer)) for answer in answers)) as server:

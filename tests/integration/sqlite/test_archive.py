@@ -20,6 +20,7 @@ from recollect.model.level import Level
 from recollect.model.memory import Kind
 from recollect.packing.budget import Budget
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking, an_engine
+from tests.tables import table
 
 
 def a_later_engine(path: Path | str = ":memory:", **given: Any) -> Engine:
@@ -120,7 +121,7 @@ def test_records_of_what_happened_go_out_and_come_in_with_their_levels() -> None
                 assert list(engine.export()) == lines
 
 
-@pytest.mark.parametrize("most", [2**62, sys.maxsize])
+@table("most", [2**62, sys.maxsize])
 def test_a_context_without_a_limit_goes_out_and_comes_in(most: int) -> None:
     with an_engine(":memory:") as engine:
         engine.remember("good morning", scope=SCOPE, kind="fact")
@@ -216,7 +217,7 @@ def test_a_memory_of_a_topic_that_has_another_one_here_is_a_conflict() -> None:
         assert [one.id for one in engine.memories(scope=SCOPE)] == [mine.id]
 
 
-@pytest.mark.parametrize("scope", ["0", "acme", "\u00e9mile/ana", "\uffda", "\U00010348/ana", "\U0003134a"])
+@table("scope", ["0", "acme", "\u00e9mile/ana", "\uffda", "\U00010348/ana", "\U0003134a"])
 def test_whoever_asks_for_all_gets_the_scopes_of_every_alphabet(scope: str) -> None:
     with an_engine(":memory:") as engine:
         engine.remember("the train leaves at nine", scope=scope)

@@ -19,6 +19,7 @@ from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.translation import ours, translated
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 from tests.rights import heeding
+from tests.tables import table
 
 """A user who owns nothing."""
 
@@ -156,7 +157,7 @@ def test_what_is_no_ordinary_file_is_refused() -> None:
             a_database(name)
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "half a letter \ud800"])
+@table("name", ["", "a\0b", "half a letter \ud800"])
 def test_what_is_no_path_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="give the path of a file"):
         a_database(name)
@@ -202,7 +203,7 @@ def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
 # --- what the driver says
 
 
-@pytest.mark.parametrize(
+@table(
     ("raised", "sort", "words"),
     [
         (apsw.BusyError("locked"), StoreBusy, "others are writing"),

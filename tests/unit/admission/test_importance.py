@@ -1,8 +1,8 @@
 """What a text is worth by what it says of itself: the rubric, rung by rung."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.importance import RECURRING, importance_of
 from recollect.admission.policy import ImportancePolicy
@@ -12,7 +12,7 @@ POLICY = ImportancePolicy()
 OTHER = ImportancePolicy(stated=0.5, critical=0.4, business=0.3, preference=0.2, casual=0.1)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "rung"),
     [
         ("It is important that the door stays shut", "stated"),
@@ -40,7 +40,7 @@ def test_the_words_of_a_text_tell_the_rung(text: str, rung: str) -> None:
     assert importance_of(text, Kind.FACT, OTHER) == getattr(OTHER, rung)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",
@@ -58,7 +58,7 @@ def test_a_text_that_says_nothing_of_itself_is_not_judged(text: str) -> None:
     assert importance_of(text, Kind.FACT, POLICY) is None
 
 
-@pytest.mark.parametrize("kind", Kind)
+@table("kind", Kind)
 def test_what_recurs_by_its_kind_is_worth_what_a_preference_is(kind: Kind) -> None:
     worth = importance_of("Tea, no sugar", kind, POLICY)
     assert worth == (POLICY.preference if kind in RECURRING else None)
@@ -70,7 +70,7 @@ def test_a_decision_in_business_is_critical() -> None:
     assert importance_of(text, Kind.FACT, POLICY) == POLICY.business
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Important: my password is hunter2",
@@ -79,7 +79,7 @@ def test_a_decision_in_business_is_critical() -> None:
         "My pin code is very important",
     ],
 )
-@pytest.mark.parametrize("kind", Kind)
+@table("kind", Kind)
 def test_credentials_are_never_important(text: str, kind: Kind) -> None:
     assert importance_of(text, kind, POLICY) is None
 
@@ -90,6 +90,6 @@ def test_any_text_is_worth_a_rung_or_nothing(text: str, kind: Kind) -> None:
     assert importance_of(text, kind, POLICY) in rungs
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "not ", "is ", "had a ", "pass ", " ", "every ", "my "])
+@table("unit", ["a", "a ", "not ", "is ", "had a ", "pass ", " ", "every ", "my "])
 def test_a_megabyte_of_the_same_ends(unit: str) -> None:
     assert importance_of(unit * (1_000_000 // len(unit)), Kind.FACT, POLICY) is None

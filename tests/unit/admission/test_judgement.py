@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import permutations
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.judgement import (
     Admit,
@@ -74,7 +74,7 @@ def test_what_nothing_is_known_of_is_admitted() -> None:
     assert judge(on(1), Known(), POLICY) == Admit()
 
 
-@pytest.mark.parametrize(("known", "reason"), [("twins", "the same words"), ("alike", "the same in other words")])
+@table(("known", "reason"), [("twins", "the same words"), ("alike", "the same in other words")])
 def test_what_says_the_same_is_an_echo_that_says_how(known: str, reason: str) -> None:
     old = on(1, "old")
     given: dict[str, Any] = {known: [old]}
@@ -91,7 +91,7 @@ def test_one_that_stands_comes_before_one_that_was_put_away() -> None:
     assert judge(on(2), Known(twins=[away, stands]), POLICY) == Echo(stands, "the same words")
 
 
-@pytest.mark.parametrize(
+@table(
     "more",
     [
         {"pinned": True},
@@ -134,7 +134,7 @@ def test_the_same_again_after_the_time_for_which_it_held_makes_it_hold_again() -
     assert judge(on(5), Known(twins=[old]), POLICY) == Revise(old, restated=True)
 
 
-@pytest.mark.parametrize("more", [{"pinned": True}, {"valid_until": day(9)}, {"importance": 1.0}])
+@table("more", [{"pinned": True}, {"valid_until": day(9)}, {"importance": 1.0}])
 def test_whoever_is_trusted_less_adds_nothing(more: dict[str, Any]) -> None:
     old = on(1, "old", provenance=USER)
     assert judge(on(2, provenance=MODEL, **more), Known(twins=[old]), POLICY) == Echo(old, "the same words")
@@ -145,8 +145,8 @@ def test_whoever_is_trusted_less_adds_nothing(more: dict[str, Any]) -> None:
 # ── what was put away ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.SUPERSEDED])
-@pytest.mark.parametrize("known", ["twins", "alike"])
+@table("status", [Status.FORGOTTEN, Status.SUPERSEDED])
+@table("known", ["twins", "alike"])
 def test_what_was_put_away_comes_back_only_if_it_was_said_after_that(status: Status, known: str) -> None:
     old = on(1, "old", status=status)
     given: dict[str, Any] = {known: [old], "away": {old.id: day(5)}}
@@ -161,12 +161,12 @@ def test_what_was_put_away_nobody_knows_when_counts_from_when_it_was_observed() 
     assert judge(on(4), Known(twins=[old]), POLICY) == Reactivate(old)
 
 
-@pytest.mark.parametrize("status", [Status.CONSOLIDATED, Status.COMPLETED, Status.ARCHIVED])
+@table("status", [Status.CONSOLIDATED, Status.COMPLETED, Status.ARCHIVED])
 def test_what_is_over_and_done_does_not_stand_in_the_way(status: Status) -> None:
     assert judge(on(2), Known(twins=[on(1, "old", status=status)]), POLICY) == Admit()
 
 
-@pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.SUPERSEDED])
+@table("status", [Status.FORGOTTEN, Status.SUPERSEDED])
 def test_whoever_is_trusted_less_does_not_bring_back_what_was_put_away(status: Status) -> None:
     old = on(1, "old", status=status, provenance=USER)
     assert judge(on(9, provenance=STRANGER), Known(twins=[old]), POLICY) == Admit()
@@ -207,7 +207,7 @@ def test_the_same_words_as_what_waits_for_release_wait_with_it() -> None:
     assert judge(on(2, provenance=USER), Known(twins=[old]), POLICY) == Admit()
 
 
-@pytest.mark.parametrize("known", ["twins", "alike"])
+@table("known", ["twins", "alike"])
 def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) -> None:
     held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark="by hand: nobody said that")
     given: dict[str, Any] = {known: [held]}
@@ -221,7 +221,7 @@ def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) ->
         assert revised == (expected if below else Revise(topic))
 
 
-@pytest.mark.parametrize("known", ["twins", "alike"])
+@table("known", ["twins", "alike"])
 def test_what_an_operator_put_apart_and_forgot_waits_unless_the_user_says_it(known: str) -> None:
     gone = on(1, "gone", status=Status.FORGOTTEN, provenance=STRANGER)
     stood = gone.changed(status=Status.QUARANTINED, remark="by hand: nobody said that")
@@ -248,15 +248,13 @@ def test_what_was_isolated_and_forgotten_comes_back_only_by_who_is_trusted_more(
     assert judge(on(2, provenance=DOCUMENT), known, POLICY) == Leave(gone, day(3))
 
 
-@pytest.mark.parametrize(
-    "reason", ["it contradicts a memory that is trusted more", "it reads like orders to a model: 'obey'"]
-)
+@table("reason", ["it contradicts a memory that is trusted more", "it reads like orders to a model: 'obey'"])
 def test_what_admission_isolated_does_not_keep_apart_who_is_trusted_more(reason: str) -> None:
     held = on(1, "held", status=Status.QUARANTINED, provenance=STRANGER, remark=reason)
     assert judge(on(2, provenance=MODEL), Known(twins=[held]), POLICY) == Admit()
 
 
-@pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.SUPERSEDED])
+@table("status", [Status.FORGOTTEN, Status.SUPERSEDED])
 def test_what_is_said_now_is_said_after_it_was_put_away(status: Status) -> None:
     old = on(1, "old", status=status)
     assert judge(on(2), Known(twins=[old], away={old.id: day(5)}, undated=True), POLICY) == Reactivate(old)
@@ -352,7 +350,7 @@ def test_what_agrees_is_not_in_the_way() -> None:
     ) == (Supersede((moved.changed(subject="x"),)))
 
 
-@pytest.mark.parametrize(
+@table(
     ("subject", "one", "same", "other"),
     [
         ("ana: whether be vegetarian", "Ana is a vegetarian", "Ana is vegetarian", "Ana is not vegetarian"),

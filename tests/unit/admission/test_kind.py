@@ -1,14 +1,14 @@
 """Which kind of memory a text is: told where its words leave no doubt, and else not."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.kind import LOOKED_AT, kind_of
 from recollect.model.memory import Kind
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "kind"),
     [
         ("Ana prefers window seats", Kind.PREFERENCE),
@@ -52,7 +52,7 @@ def test_words_that_leave_no_doubt_tell_the_kind(text: str, kind: Kind) -> None:
     assert kind_of(text) is kind
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",
@@ -100,6 +100,6 @@ def test_any_text_has_a_kind_or_none_and_always_the_same(text: str) -> None:
     assert kind_of(text) is kind_of(text)
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "step 1 ", "'", '"', "must ", "First, ", "\n", "A"])
+@table("unit", ["a", "a ", "step 1 ", "'", '"', "must ", "First, ", "\n", "A"])
 def test_a_megabyte_of_the_same_ends(unit: str) -> None:
     assert kind_of(unit * (1_000_000 // len(unit))) in {*Kind, None}

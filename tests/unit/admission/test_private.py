@@ -1,13 +1,13 @@
 """What is fenced off with `<private>` does not come through."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.private import without_private
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("a <private>b</private> c", "a [REDACTED] c"),
@@ -38,10 +38,8 @@ def test_what_is_private_is_replaced(text: str, left: str) -> None:
     assert without_private(text) == left
 
 
-@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\ufe0f", "\U000e0101", "\u202e"])
-@pytest.mark.parametrize(
-    "tags", [("<priv{}ate>", "</private>"), ("<private>", "</priv{}ate>"), ("<{}private{}>", "<{}/private>")]
-)
+@table("unseen", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\ufe0f", "\U000e0101", "\u202e"])
+@table("tags", [("<priv{}ate>", "</private>"), ("<private>", "</priv{}ate>"), ("<{}private{}>", "<{}/private>")])
 def test_a_tag_is_known_with_characters_that_no_eye_sees(tags: tuple[str, str], unseen: str) -> None:
     start, end = (tag.replace("{}", unseen) for tag in tags)
     assert without_private(f"Zoë {unseen} a {start}b{end} c") == f"Zoë {unseen} a [REDACTED] c"
@@ -51,9 +49,7 @@ def test_a_tag_in_wide_letters_is_a_tag() -> None:
     assert without_private("a ＜ｐｒｉｖａｔｅ＞b＜／private＞ c") == "a [REDACTED] c"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "private", "<privateer>a</privateer>", "a < private b", "<b>private</b>", "&lt;private>"]
-)
+@table("text", ["", "private", "<privateer>a</privateer>", "a < private b", "<b>private</b>", "&lt;private>"])
 def test_a_text_without_the_tag_is_the_same(text: str) -> None:
     assert without_private(text) is text
 
@@ -75,7 +71,7 @@ def test_nothing_is_left_to_remove_and_no_word_behind_an_open_tag(text: str) -> 
     )
 
 
-@pytest.mark.parametrize(
+@table(
     "piece",
     ["<private>", "</private>", "<private ", "< ", "<private a", "<", "< private ", "<private ='", "<priv\u200bate "],
 )

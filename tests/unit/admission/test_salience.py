@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.salience import SaliencePolicy, salience
 from recollect.errors import InvalidInput
@@ -14,14 +15,12 @@ BOOSTED = {Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION}
 SHARES = st.floats(0, 1)
 
 
-@pytest.mark.parametrize(
-    ("length", "worth"), [(0, 0.0), (100, 100 / 500 * 0.45), (250, 0.225), (500, 0.45), (9999, 0.45)]
-)
+@table(("length", "worth"), [(0, 0.0), (100, 100 / 500 * 0.45), (250, 0.225), (500, 0.45), (9999, 0.45)])
 def test_length_counts_up_to_five_hundred_characters(length: int, worth: float) -> None:
     assert salience("x" * length, Kind.OBSERVATION, pinned=False) == worth
 
 
-@pytest.mark.parametrize("kind", Kind)
+@table("kind", Kind)
 def test_a_kind_that_says_how_things_are_to_be_stands_out(kind: Kind) -> None:
     assert salience("", kind, pinned=False) == (0.20 if kind in BOOSTED else 0.0)
 
@@ -34,7 +33,7 @@ def test_the_most_that_stands_out_is_the_sum_of_the_three() -> None:
     assert salience("x" * 500, Kind.PREFERENCE, pinned=True) == 0.45 + 0.20 + 0.20
 
 
-@pytest.mark.parametrize("character", ["a", "é", "語", "🦜"])
+@table("character", ["a", "é", "語", "🦜"])
 def test_characters_are_counted_and_not_bytes(character: str) -> None:
     assert salience(character * 100, Kind.FACT, pinned=False) == 100 / 500 * 0.45
 
@@ -68,14 +67,14 @@ def test_a_generous_policy_gives_no_more_than_1() -> None:
     assert salience("x" * 500, Kind.PROCEDURE, pinned=True, policy=policy) == 1.0
 
 
-@pytest.mark.parametrize("field", ["length_density_weight", "kind_boost", "pinned_boost"])
-@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf])
+@table("field", ["length_density_weight", "kind_boost", "pinned_boost"])
+@table("value", [-0.1, 1.1, math.nan, math.inf])
 def test_a_weight_outside_0_to_1_is_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(InvalidInput, match=rf"'{field}'.* is not (within 0\.\.1|a finite number)"):
         SaliencePolicy(**{field: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("length", [0, -1, math.nan, math.inf])
+@table("length", [0, -1, math.nan, math.inf])
 def test_a_full_length_that_no_text_has_is_refused(length: int) -> None:
     with pytest.raises(InvalidInput, match="full_length is"):
         SaliencePolicy(full_length=length)

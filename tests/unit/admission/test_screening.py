@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
-import pytest
+from tests.tables import table
 
 from recollect.admission.policy import OnSecret, SecretsPolicy
 from recollect.admission.screening import PRIVATE, PROSE, Screened, clean, screen
@@ -57,7 +57,7 @@ def with_words(name: str, words: str) -> Draft:
 FIELDS = [one.name for one in fields(Draft) if one.name not in NO_WORDS]
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@table("name", FIELDS)
 def test_a_secret_in_any_field_is_taken_out_or_the_draft_is_refused(name: str) -> None:
     found = screen(with_words(name, TOKEN), REDACTING)
     if name in PROSE:
@@ -69,8 +69,8 @@ def test_a_secret_in_any_field_is_taken_out_or_the_draft_is_refused(name: str) -
     assert TOKEN not in repr(found)
 
 
-@pytest.mark.parametrize("name", [one for one in FIELDS if one != "scope"])  # which has no room for a tag
-@pytest.mark.parametrize("policy", [REDACTING, UNCHECKED], ids=["redacting", "unchecked"])
+@table("name", [one for one in FIELDS if one != "scope"])  # which has no room for a tag
+@table("policy", [REDACTING, UNCHECKED], ids=["redacting", "unchecked"])
 def test_what_is_private_in_any_field_is_taken_out_or_the_draft_is_refused(name: str, policy: SecretsPolicy) -> None:
     found = screen(with_words(name, HIDDEN), policy)
     assert "surprise" not in repr(found)
@@ -82,18 +82,18 @@ def test_what_is_private_in_any_field_is_taken_out_or_the_draft_is_refused(name:
         assert isinstance(found, Refused)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@table("name", FIELDS)
 def test_ordinary_words_stay_in_every_field(name: str) -> None:
     draft = with_words(name, "window-seat")
     assert screen(draft, REDACTING) == Screened(draft, ())
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@table("name", FIELDS)
 def test_whoever_refuses_secrets_refuses_them_in_every_field(name: str) -> None:
     assert isinstance(screen(with_words(name, TOKEN), REFUSING), Refused)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@table("name", FIELDS)
 def test_nothing_is_looked_for_where_that_is_switched_off(name: str) -> None:
     draft = with_words(name, TOKEN)
     assert screen(draft, UNCHECKED) == Screened(draft, ())
@@ -119,7 +119,7 @@ def test_what_was_taken_out_is_named_once_and_in_order() -> None:
     assert found.redacted[0] == PRIVATE
 
 
-@pytest.mark.parametrize("text", [HIDDEN, TOKEN, f"  {TOKEN}\n{HIDDEN} … ", "<private>never closed"])
+@table("text", [HIDDEN, TOKEN, f"  {TOKEN}\n{HIDDEN} … ", "<private>never closed"])
 def test_a_text_of_which_nothing_is_left_is_refused(text: str) -> None:
     found = screen(a_draft(text=text), REDACTING)
     assert isinstance(found, Refused)
@@ -209,7 +209,7 @@ TOLD_BY_NAME: list[tuple[dict[str, Any], object]] = [
 ]
 
 
-@pytest.mark.parametrize(("metadata", "secret"), TOLD_BY_NAME, ids=[str(list(one)) for one, _ in TOLD_BY_NAME])
+@table(("metadata", "secret"), TOLD_BY_NAME, ids=[str(list(one)) for one, _ in TOLD_BY_NAME])
 def test_a_value_in_metadata_is_known_by_its_name(metadata: dict[str, Any], secret: object) -> None:
     found = screen(a_draft(metadata={"fine": "a", **metadata}), REDACTING)
     assert isinstance(found, Screened)
@@ -246,7 +246,7 @@ def test_values_of_metadata_that_no_name_makes_secret_are_kept_as_they_are() -> 
     assert screen(draft, REDACTING) == Screened(draft, ())
 
 
-@pytest.mark.parametrize(
+@table(
     "named",
     [
         {"title": "wifi password"},
@@ -257,7 +257,7 @@ def test_values_of_metadata_that_no_name_makes_secret_are_kept_as_they_are() -> 
     ],
     ids=str,
 )
-@pytest.mark.parametrize("text", ["{}", "It is {}.", "it's '{}'", "= {}"])
+@table("text", ["{}", "It is {}.", "it's '{}'", "= {}"])
 def test_a_text_of_one_word_is_what_its_name_says(named: dict[str, Any], text: str) -> None:
     found = screen(a_draft(text=text.format(PASSWORD), **named), REDACTING)
     assert PASSWORD not in repr(found)
@@ -266,10 +266,8 @@ def test_a_text_of_one_word_is_what_its_name_says(named: dict[str, Any], text: s
     assert isinstance(screen(a_draft(text=text.format(PASSWORD), title="wifi name"), REDACTING), Screened)
 
 
-@pytest.mark.parametrize(
-    "title", ["Password", "wifi password", "Password policy", "API key", "PIN", "Passwords", "Token"]
-)
-@pytest.mark.parametrize(
+@table("title", ["Password", "wifi password", "Password policy", "API key", "PIN", "Passwords", "Token"])
+@table(
     "text",
     [
         "Ana changed it on 2024-05-01",

@@ -12,9 +12,9 @@ from random import Random
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 from tests.unit.admission.password_sentences import TOLD as PHRASES
 
 from recollect.admission.secret_rules import RULES
@@ -217,7 +217,7 @@ def pem(name: str = "RSA ", block: str = "", *, seed: int = 0) -> str:
 MADE = [(kind, secret) for kind in SHAPES for secret in samples(kind, 5)]
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@table("context", CONTEXTS)
 def test_a_secret_of_every_shape_is_found_wherever_it_stands(context: str) -> None:
     for kind, secret in MADE:
         text = CONTEXTS[context](FRAMES.get(kind, "{}").format(secret))
@@ -324,7 +324,7 @@ TOLD: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("frame", "secret"), TOLD, ids=[frame for frame, _ in TOLD])
+@table(("frame", "secret"), TOLD, ids=[frame for frame, _ in TOLD])
 def test_a_secret_is_known_by_the_words_around_it(frame: str, secret: str) -> None:
     told = redact(frame.format(secret))
     before, after = frame.format("\0").split("\0")
@@ -334,7 +334,7 @@ def test_a_secret_is_known_by_the_words_around_it(frame: str, secret: str) -> No
     assert told.text.endswith(after)
 
 
-@pytest.mark.parametrize("name", ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "])
+@table("name", ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "])
 def test_a_private_key_is_found_with_its_frame_however_it_is_written(name: str) -> None:
     key = pem(name)
     assert redact(f"Here:\n{key}\nThanks").text == "Here:\n[REDACTED: private key]\nThanks"
@@ -344,7 +344,7 @@ def test_a_private_key_is_found_with_its_frame_however_it_is_written(name: str) 
     assert redact(f"key: |\n    {indented}\nport: 80").text == "key: |\n    [REDACTED: private key]\nport: 80"
 
 
-@pytest.mark.parametrize("indent", ["", "    ", "\t\t"])
+@table("indent", ["", "    ", "\t\t"])
 def test_the_lines_of_a_putty_key_are_found_however_far_they_are_indented(indent: str) -> None:
     lines = [made("{b64}", Random(32)), made("{b64}", Random(33)), made("{b2}==", Random(34))]
     told = redact("\n".join(indent + line for line in ("Private-Lines: 3", *lines, "Private-MAC: none")))
@@ -355,7 +355,7 @@ def test_a_pgp_key_is_a_private_key() -> None:
     assert redact(pem("PGP ", " BLOCK")).text == "[REDACTED: private key]"
 
 
-@pytest.mark.parametrize("line", [60, 64, 76])
+@table("line", [60, 64, 76])
 def test_a_secret_in_base64_over_several_lines_is_found(line: int) -> None:
     (secret,) = samples("npm token", 1)
     encoded = b64encode(f"{'a line of no importance ' * 5}{secret}".encode()).decode()
@@ -368,7 +368,7 @@ UNSEEN += ["\x01", "\x7f", "\x85", "\r", "\u2028"]
 WIDE = {ord(" ") + at: 0xFF00 + at for at in range(1, 95)}
 
 
-@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
+@table("unseen", UNSEEN, ids=ascii)
 def test_a_character_that_no_eye_sees_hides_no_secret(unseen: str) -> None:
     for kind, secret in MADE[::5]:
         if kind not in FRAMES:
@@ -408,7 +408,7 @@ OF_KNOWN_LENGTH = [
 """Tokens whose length their issuers document."""
 
 
-@pytest.mark.parametrize(("kind", "shape"), OF_KNOWN_LENGTH)
+@table(("kind", "shape"), OF_KNOWN_LENGTH)
 def test_a_token_of_known_length_is_found_though_a_line_ends_within(kind: str, shape: str) -> None:
     secret = made(shape, Random(shape))
     begin = shape.index("{")
@@ -424,7 +424,7 @@ def test_a_token_over_four_lines_is_found() -> None:
     assert redact(f"TOKEN={lines}\nend").text == "TOKEN=[REDACTED: github token]\nend"
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "see ghp_docs\nand the notes of the release",
@@ -438,7 +438,7 @@ def test_the_end_of_a_line_makes_no_token_of_words(text: str) -> None:
     assert redact(text) == Redacted(text, ())
 
 
-@pytest.mark.parametrize(("frame", "phrase"), PHRASES, ids=[frame for frame, _ in PHRASES])
+@table(("frame", "phrase"), PHRASES, ids=[frame for frame, _ in PHRASES])
 def test_a_pass_phrase_without_a_digit_is_found_where_it_is_told(frame: str, phrase: str) -> None:
     assert redact(frame.format(phrase)).text == frame.format("[REDACTED: password]")
 
@@ -513,7 +513,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@table("text", HARMLESS)
 def test_what_only_looks_like_a_secret_is_left_as_it_is(text: str) -> None:
     told = redact(text)
     assert told == Redacted(text, ())
@@ -606,17 +606,15 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@table("piece", HOSTILE)
 def test_hostile_text_comes_to_an_end(piece: str) -> None:
     text = piece * (LENGTH // len(piece))
     told = redact(text)
     assert told.text is text or redact(told.text).kinds == ()
 
 
-@pytest.mark.parametrize(
-    "filler", ["All work and no play. ", "x = '\\n'\n", "A pass, a key, a token: one of many.\n", "é" * 50]
-)
-@pytest.mark.parametrize(("frame", "secret"), TOLD[::6], ids=[frame for frame, _ in TOLD[::6]])
+@table("filler", ["All work and no play. ", "x = '\\n'\n", "A pass, a key, a token: one of many.\n", "é" * 50])
+@table(("frame", "secret"), TOLD[::6], ids=[frame for frame, _ in TOLD[::6]])
 def test_a_secret_is_found_in_the_midst_of_a_long_text(frame: str, secret: str, filler: str) -> None:
     told = redact(f"{filler * 200}\n{frame.format(secret)}\n{filler * 200}")
     assert len(told.kinds) == 1

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import pytest
+from tests.tables import table
 from tests.unit.admission.password_sentences import ORDINARY
 from tests.unit.admission.secret_makers import DRESSINGS, KINDS, MAKERS, Dressed, dressed, ordinary
 
@@ -90,14 +90,14 @@ def test_ninety_nine_of_a_hundred_secrets_are_found() -> None:
     assert SECRETS - len(lost) >= FOUND * SECRETS, missed(lost)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_nine_of_ten_secrets_of_every_kind_are_found(kind: str) -> None:
     judged = [trial for trial in trials() if trial.kind == kind]
     lost = [trial for trial in judged if not trial.found()]
     assert len(judged) - len(lost) >= FOUND_OF_A_KIND * len(judged), missed(lost)
 
 
-@pytest.mark.parametrize("way", DRESSINGS)
+@table("way", DRESSINGS)
 def test_nine_of_ten_secrets_in_every_dressing_are_found(way: str) -> None:
     judged = [trial for trial in trials() if trial.way == way]
     lost = [trial for trial in judged if not trial.found()]
@@ -186,7 +186,7 @@ def lines(file: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@table("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_recall_is_measured_on_is_left_alone(folder: Path) -> None:
     names = ("text", "title", "speaker", "session")
     memories = lines(folder / "memories.jsonl")

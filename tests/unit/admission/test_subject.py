@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.subject import LONGEST, USER, agree, beside, me_in, normal_subject, subject_of
 from recollect.evaluation.pairs import shipped_pairs
@@ -527,20 +527,20 @@ def pairs(table: str) -> list[tuple[str, str]]:
     return [(one.strip(), other.strip()) for one, _, other in (line.partition(" | ") for line in lines)]
 
 
-@pytest.mark.parametrize(("text", "speaker", "subject"), ABOUT)
+@table(("text", "speaker", "subject"), ABOUT)
 def test_a_statement_with_one_value_at_a_time_has_a_subject(
     text: str, speaker: str | None, subject: str | None
 ) -> None:
     assert subject_of(text, speaker, "user") == subject
 
 
-@pytest.mark.parametrize("text", ABOUT_NOTHING)
+@table("text", ABOUT_NOTHING)
 def test_what_is_in_doubt_past_plural_or_one_of_several_is_about_nothing(text: str) -> None:
     assert subject_of(text, "Zoe", "user") is None
     assert subject_of(text, None, "user") is None
 
 
-@pytest.mark.parametrize(("old", "new"), pairs(UPDATES))
+@table(("old", "new"), pairs(UPDATES))
 def test_what_takes_the_place_of_another_is_about_the_same_and_does_not_agree(old: str, new: str) -> None:
     assert subject_of(old, None, "user") is not None
     assert subject_of(old, None, "user") == subject_of(new, None, "user")
@@ -548,8 +548,8 @@ def test_what_takes_the_place_of_another_is_about_the_same_and_does_not_agree(ol
     assert not agree(said(new), said(old))
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(AGREEING))
-@pytest.mark.parametrize("speaker", [None, "Zoe"])
+@table(("one", "other"), pairs(AGREEING))
+@table("speaker", [None, "Zoe"])
 def test_what_is_about_the_same_may_agree(one: str, other: str, speaker: str | None) -> None:
     assert subject_of(one, speaker, "user") == subject_of(other, speaker, "user") is not None
     assert agree(said(one, speaker), said(other, speaker))
@@ -568,8 +568,8 @@ def said(text: str, speaker: str | None = None) -> Memory:
     return a_memory("m", text=text, speaker=speaker, subject=subject, provenance=Provenance.DIRECT_USER)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(LOOK_ALIKES))
-@pytest.mark.parametrize("speaker", [None, "Zoe"])
+@table(("one", "other"), pairs(LOOK_ALIKES))
+@table("speaker", [None, "Zoe"])
 def test_look_alikes_are_not_about_the_same(one: str, other: str, speaker: str | None) -> None:
     known = subject_of(one, speaker, "user")
     assert known is None or known != subject_of(other, speaker, "user")
@@ -592,7 +592,7 @@ def test_there_are_two_look_alikes_of_every_family() -> None:
     assert all(families.count(family) >= 2 for family in families)
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "other"),
     [
         ("The meeting with Bob is at 3 pm", "The meeting with Bob is at 15:00"),
@@ -608,14 +608,14 @@ def test_a_restatement_is_about_the_same(one: str, other: str) -> None:
 # ── who speaks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("text", ["I live in Rome", "User lives in Rome", "My email is a@example.org", "The port is 5"])
+@table("text", ["I live in Rome", "User lives in Rome", "My email is a@example.org", "The port is 5"])
 def test_nobody_known_speaks_where_the_text_is_not_the_users_own(text: str) -> None:
     assert subject_of(text, None, None) is None
     assert subject_of(text, None, "user") is not None
 
 
-@pytest.mark.parametrize("text", ["I live in Rome", "User lives in Rome", "The port is 5"])
-@pytest.mark.parametrize("speaker", ["user", "Human", "assistant", " tool"])
+@table("text", ["I live in Rome", "User lives in Rome", "The port is 5"])
+@table("speaker", ["user", "Human", "assistant", " tool"])
 def test_a_part_in_a_conversation_is_nobody_by_name(text: str, speaker: str) -> None:
     assert subject_of(text, speaker, None) is None
 
@@ -630,21 +630,21 @@ def test_the_assistant_does_not_speak_of_the_user_as_i() -> None:
     assert subject_of("I live in Rome", "assistant", "user") is None
 
 
-@pytest.mark.parametrize("text", ["I live in Rome", "User lives in Rome", "The user's email is a@example.org"])
+@table("text", ["I live in Rome", "User lives in Rome", "The user's email is a@example.org"])
 def test_the_user_is_whoever_speaks_by_name(text: str) -> None:
     subjects = {subject_of(text, speaker, me) for speaker in ("ana", "bo") for me in (None, "user")}
     assert len(subjects) == 2
     assert None not in subjects
 
 
-@pytest.mark.parametrize("text", ["The price is 5", "The port is 80", "The status is green", "The cache TTL is 60 s"])
+@table("text", ["The price is 5", "The port is 80", "The status is green", "The cache TTL is 60 s"])
 def test_what_only_a_conversation_tells_from_others_belongs_to_who_speaks(text: str) -> None:
     found = [subject_of(text, speaker, "user") for speaker in ("zoe", "bob", None)]
     assert None not in found
     assert len(set(found)) == 3
 
 
-@pytest.mark.parametrize("text", ["The CEO of Acme is Bo", "Ana lives in Rome", "PR 482 is open"])
+@table("text", ["The CEO of Acme is Bo", "Ana lives in Rome", "PR 482 is open"])
 def test_what_has_a_name_is_the_same_whoever_speaks(text: str) -> None:
     assert (
         subject_of(text, "zoe", "user") == subject_of(text, "bob", "user") == subject_of(text, None, None) is not None
@@ -664,17 +664,15 @@ WITHOUT_A_NAME = [
 ]
 
 
-@pytest.mark.parametrize("text", WITHOUT_A_NAME)
-@pytest.mark.parametrize("speaker", [None, "Zoe"])
+@table("text", WITHOUT_A_NAME)
+@table("speaker", [None, "Zoe"])
 def test_what_has_neither_name_nor_owner_is_another_one_beside_something_else(text: str, speaker: str | None) -> None:
     found = {subject_of(text, speaker, USER, within) for within in (None, "nginx", "postgres", "x" * 200, "x" * 201)}
     assert None not in found
     assert len(found) == 5
 
 
-@pytest.mark.parametrize(
-    "text", ["Port: 80", "Interest Rate: 22%", "Deadline: Friday", "Emergency contact: Hiroko Sato"]
-)
+@table("text", ["Port: 80", "Interest Rate: 22%", "Deadline: Friday", "Emergency contact: Hiroko Sato"])
 def test_a_label_is_about_what_stands_beside_it(text: str) -> None:
     assert subject_of(text, None, USER) is None
     one, other = subject_of(text, None, USER, "Loan A"), subject_of(text, None, USER, "Loan B")
@@ -690,10 +688,8 @@ def test_a_label_is_about_the_same_as_a_sentence_beside_the_same() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["Ana lives in Rome", "I live in Rome", "My rent is 900 euros", "PR 482 is open", "Ana likes tea"]
-)
-@pytest.mark.parametrize("speaker", [None, "Zoe"])
+@table("text", ["Ana lives in Rome", "I live in Rome", "My rent is 900 euros", "PR 482 is open", "Ana likes tea"])
+@table("speaker", [None, "Zoe"])
 def test_people_and_what_has_a_name_or_an_owner_are_the_same_beside_anything(text: str, speaker: str | None) -> None:
     assert subject_of(text, speaker, USER, "Notes") == subject_of(text, speaker, USER) is not None
 
@@ -714,7 +710,7 @@ def test_what_agrees_does_so_beside_the_same_title() -> None:
     assert agree(one.changed(subject=subject), other.changed(subject=subject))
 
 
-@pytest.mark.parametrize("blanks", [" ", "", "\n"])
+@table("blanks", [" ", "", "\n"])
 def test_nothing_stands_beside_a_text_with_an_empty_title(blanks: str) -> None:
     assert subject_of("The port is 80", None, USER, blanks) == "port: is"
 
@@ -729,7 +725,7 @@ def test_a_subject_is_short_beside_whatever_stands_there(within: str) -> None:
 # ── what is given ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("given", ["ana: lives in", "Ana: lives in", " ANA :  Lives   IN ", "ana:lives in"])
+@table("given", ["ana: lives in", "Ana: lives in", " ANA :  Lives   IN ", "ana:lives in"])
 def test_a_given_subject_is_that_of_a_text_whatever_its_case_and_blanks(given: str) -> None:
     assert normal_subject(given) == subject_of("Ana lives in Rome", None, "user")
 
@@ -745,7 +741,7 @@ def test_a_normal_subject_stays_as_it_is(subject: str) -> None:
     assert normal_subject(normal_subject(subject)) == normal_subject(subject)
 
 
-@pytest.mark.parametrize("subject", sorted({subject for _, _, subject in ABOUT if subject and "_" not in subject}))
+@table("subject", sorted({subject for _, _, subject in ABOUT if subject and "_" not in subject}))
 def test_a_subject_that_is_read_is_normal(subject: str) -> None:
     assert normal_subject(subject) == subject
 
@@ -776,7 +772,7 @@ def test_a_subject_does_not_hang_on_a_full_stop_or_blanks(text: str, blank: str)
     assert subject_of(text, None, "user") == subject_of(f"{blank}{text.replace(' ', blank)}.{blank}", None, "user")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         one
@@ -789,7 +785,7 @@ def test_a_subject_does_not_hang_on_the_case_of_its_first_letter(text: str) -> N
     assert subject_of(text, None, "user") == subject_of(text[0].lower() + text[1:], None, "user")
 
 
-@pytest.mark.parametrize("part", ["Ana lives in ", "my ", "'s ", "is ", "\u0301", "the of ", "not ", "= "])
+@table("part", ["Ana lives in ", "my ", "'s ", "is ", "\u0301", "the of ", "not ", "= "])
 def test_a_megabyte_is_about_nothing(part: str) -> None:
     assert subject_of(part * (1_000_000 // len(part)), "Ana", "user") is None
 

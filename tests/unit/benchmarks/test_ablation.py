@@ -13,6 +13,7 @@ from recollect.ranking.measured import fingerprint
 from recollect.ranking.profile import Hearing
 from recollect.ranking.profiles import built_in
 from recollect.version import __version__
+from tests.tables import table
 
 DEFAULT = built_in("default")
 VARIANTS = dict(ablation.variants(DEFAULT))
@@ -43,19 +44,19 @@ def test_every_part_of_the_default_profile_is_left_out_once() -> None:
     assert list(VARIANTS) == [*terms, *factors, *gates, *turns, "words (meaning alone)", "meaning (words alone)"]
 
 
-@pytest.mark.parametrize("part", VARIANTS)
+@table("part", VARIANTS)
 def test_a_profile_without_a_part_ranks_by_other_numbers(part: str) -> None:
     assert fingerprint(VARIANTS[part]) != fingerprint(DEFAULT)
 
 
-@pytest.mark.parametrize("name", [term.signal.name for term in DEFAULT.terms])
+@table("name", [term.signal.name for term in DEFAULT.terms])
 def test_the_weight_of_what_is_left_out_goes_to_the_others_in_proportion(name: str) -> None:
     weights = {term.signal.name: term.weight for term in DEFAULT.terms}
     left = {term.signal.name: term.weight for term in VARIANTS[f"`{name}`"].terms}
     assert left == pytest.approx({one: of / (1.0 - weights[name]) for one, of in weights.items() if one != name})
 
 
-@pytest.mark.parametrize("name", [term.signal.name for term in DEFAULT.terms])
+@table("name", [term.signal.name for term in DEFAULT.terms])
 def test_no_gate_asks_for_a_signal_that_is_left_out(name: str) -> None:
     assert [way for gate in VARIANTS[f"`{name}`"].gates for way in gate.ways if way.signal.name == name] == []
 
@@ -89,7 +90,7 @@ def test_the_table_takes_the_place_of_the_former_one_and_nothing_else() -> None:
     assert ablation.placed(page, r"new \1") == f"before {ablation.BEGIN}\nnew \\1\n{ablation.END} after"
 
 
-@pytest.mark.parametrize("places", [0, 2])
+@table("places", [0, 2])
 def test_a_page_without_one_place_for_the_table_is_refused(places: int) -> None:
     with pytest.raises(SystemExit, match=f"has {places} places for it"):
         ablation.placed(places * f"{ablation.BEGIN}\n{ablation.END}\n", "new")

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import ablation
-import pytest
 from peers import page, results
 from peers.roster import PEERS
 
 from recollect.ranking.measured import fingerprint
 from recollect.ranking.profiles import built_in
+from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
 RESULTS = results.read(ROOT / "benchmarks" / "peers" / "results.json")
@@ -16,7 +16,7 @@ PRESENT = fingerprint(built_in("default"))
 OURS = [peer.name for peer in PEERS if peer.driver == page.DRIVER]
 
 
-@pytest.mark.parametrize("name", OURS)
+@table("name", OURS)
 def test_recollect_was_measured_beside_others_with_the_present_default_profile(name: str) -> None:
     assert name in RESULTS, "measure again: scripts/bench peers"
     others = {what: one.fingerprint for what, one in RESULTS[name].measured.items() if one.fingerprint != PRESENT}

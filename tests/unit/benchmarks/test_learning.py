@@ -7,6 +7,7 @@ from learning import START, WANTED, Life, People
 
 from recollect.evaluation.material import Numbers
 from recollect.evaluation.places import Places
+from tests.tables import table
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +16,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "FRESH", 30)
 
 
-@pytest.mark.parametrize("steepness", [0.0, 1.0])
+@table("steepness", [0.0, 1.0])
 def test_what_people_want_is_learned_and_serves_them_better_on_fresh_questions(steepness: float) -> None:
     life = Life(People(1, steepness))
     life.ask(150)
@@ -42,7 +43,7 @@ def test_without_making_up_for_places_less_is_learned() -> None:
     assert corrected > naive + 0.02
 
 
-@pytest.mark.parametrize("seed", range(3))
+@table("seed", range(3))
 def test_from_noise_nothing_is_learned(seed: int) -> None:
     life = Life(People(seed, 1.0, matters=False))
     life.ask(100)

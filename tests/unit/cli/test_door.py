@@ -3,10 +3,9 @@
 import subprocess
 import sys
 
-import pytest
-
 from recollect.cli import door, main
 from recollect.cli.aside import age
+from tests.tables import table
 
 
 def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
@@ -14,7 +13,7 @@ def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
     assert set(door.QUICK) <= set(main.cli.commands)
 
 
-@pytest.mark.parametrize(
+@table(
     ("typed", "expected"),
     [
         ([], ([], [])),
@@ -51,7 +50,7 @@ def test_listing_tools_needs_no_engine_either() -> None:
     assert not {"numpy", "apsw", "recollect.engine.engine", "recollect.service.operations"} & set(loaded)
 
 
-@pytest.mark.parametrize("typed", [["hook", "-h"], ["mcp", "--tools", "nonsense"]])
+@table("typed", [["hook", "-h"], ["mcp", "--tools", "nonsense"]])
 def test_what_is_no_plain_call_is_left_to_the_whole_command_line(typed: list[str]) -> None:
     plain = f"import sys; sys.argv = ['recollect', *{typed!r}]; from recollect.cli.main import main; main()"
     ours, whole = (

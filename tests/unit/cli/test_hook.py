@@ -5,6 +5,7 @@ import pytest
 from recollect.cli.aside import plain, why_not
 from recollect.cli.hook import hook
 from recollect.errors import InvalidInput
+from tests.tables import table
 
 
 def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
@@ -25,7 +26,7 @@ def test_a_hook_has_200_milliseconds_unless_told_otherwise() -> None:
     assert asked["budget_ms"] == 200
 
 
-@pytest.mark.parametrize(
+@table(
     "typed",
     [
         "prompt --scope acme/ana",
@@ -39,7 +40,7 @@ def test_a_plain_call_is_read_as_the_whole_command_line_reads_it(typed: str) -> 
     assert plain(typed.split()) == hook.make_context("hook", typed.split()).params
 
 
-@pytest.mark.parametrize(
+@table(
     "typed",
     [
         "",

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from recollect.config import Settings
 from recollect.diagnosis.catalogue import Catalogue, Kept, Role, Server, Table, Vector
 from recollect.diagnosis.database import (
@@ -19,6 +17,7 @@ from recollect.diagnosis.database import (
 )
 from recollect.model.diagnosis import Finding
 from recollect.model.encoder import Encoder
+from tests.tables import table
 
 SERVER = Server("18.1", 18, "UTF8", follows=False)
 FOLLOWER = replace(SERVER, follows=True)
@@ -62,7 +61,7 @@ def test_before_there_is_a_store_nothing_is_said_of_what_is_in_it() -> None:
     assert [one.name for one in found] == ["server", "encoding", "pgvector", "role", "primary", "store"]
 
 
-@pytest.mark.parametrize(("major", "finding"), [(14, Finding.PROBLEM), (15, Finding.OK), (19, Finding.OK)])
+@table(("major", "finding"), [(14, Finding.PROBLEM), (15, Finding.OK), (19, Finding.OK)])
 def test_a_server_that_is_too_old_is_a_problem(major: int, finding: Finding) -> None:
     check = version(Server(f"{major}.1", major, "UTF8", follows=False))
     assert check.finding is finding
@@ -75,7 +74,7 @@ def test_a_database_that_does_not_take_every_character_is_a_problem() -> None:
     assert encoding(SERVER).finding is Finding.OK
 
 
-@pytest.mark.parametrize(
+@table(
     ("found", "role", "finding", "seen"),
     [
         (Vector("0.8.2", None, trusted=False), APP, Finding.OK, "0.8.2"),
@@ -95,7 +94,7 @@ def test_pgvector_has_to_be_there_or_to_be_had(found: Vector, role: Role, findin
     assert seen in check.seen
 
 
-@pytest.mark.parametrize(
+@table(
     ("found", "finding", "seen"),
     [
         (OWNER, Finding.OK, "keeper, whom row-level security holds"),
@@ -113,7 +112,7 @@ def test_a_server_that_can_only_be_read_is_worth_a_warning() -> None:
     assert [primary(one).finding for one in (SERVER, FOLLOWER)] == [Finding.OK, Finding.WARNING]
 
 
-@pytest.mark.parametrize(
+@table(
     ("seen", "finding", "says"),
     [
         (a_catalogue(), Finding.OK, f"{NAME}, 1.5 MB, schema 2"),
@@ -140,7 +139,7 @@ def test_who_may_only_bring_a_store_up_is_named() -> None:
     assert check.remedy == "open it once on the primary server as keeper"
 
 
-@pytest.mark.parametrize(
+@table(
     ("kept", "server", "finding", "seen"),
     [
         (KEPT, SERVER, Finding.OK, "app may read and write all tables"),

@@ -6,9 +6,10 @@ import pytest
 
 from recollect.diagnosis.installation import OLDEST_PYTHON, cache_in, megabytes, python
 from recollect.model.diagnosis import Check, Finding, ok
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("version", "finding"),
     [((3, 10, 99), Finding.PROBLEM), ((*OLDEST_PYTHON, 0), Finding.OK), ((4, 0, 0), Finding.OK)],
 )

@@ -1,17 +1,16 @@
 """The models of a store: whether the one it needs is to be had, and whether it is on its way to another."""
 
-import pytest
-
 from recollect.config import Settings
 from recollect.diagnosis.models import model, unfinished
 from recollect.model.diagnosis import Finding
 from recollect.model.encoder import Encoder
+from tests.tables import table
 
 HASHING = Encoder("hashing-64", 64)
 SERVED = Encoder("http:some-model", 512)
 
 
-@pytest.mark.parametrize(
+@table(
     ("encoder", "configured", "finding", "seen"),
     [
         (HASHING, None, Finding.OK, "which is installed"),

@@ -1,12 +1,11 @@
 """The place: which SQLite and how much room will do."""
 
-import pytest
-
 from recollect.diagnosis.place import LITTLE_ROOM, NO_ROOM, room, sqlite_of
 from recollect.model.diagnosis import Finding
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("library", "finding"),
     [
         ("3.40.1", Finding.PROBLEM),
@@ -22,7 +21,7 @@ def test_a_sqlite_that_may_lose_what_was_written_is_a_problem(library: str, find
     assert check.seen.startswith(f"{library}, by apsw 3.50.1.0")
 
 
-@pytest.mark.parametrize(
+@table(
     ("free", "used", "finding"),
     [
         (NO_ROOM - 1, 0, Finding.PROBLEM),

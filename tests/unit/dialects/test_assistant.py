@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.dialects.assistant import SETTINGS, assistant_profile, compute_composite_score
 from recollect.errors import InvalidInput, ProfileError
@@ -28,12 +29,12 @@ def recency_at(age: timedelta, **given: Any) -> float:
     return compute_composite_score(0.0, NOW - age, 0.0, weights=alone, now=NOW, **given)
 
 
-@pytest.mark.parametrize(("days", "worth"), [(0, 1.0), (14, 1 / 2), (28, 1 / 4), (56, 1 / 16), (-14, 1.0)])
+@table(("days", "worth"), [(0, 1.0), (14, 1 / 2), (28, 1 / 4), (56, 1 / 16), (-14, 1.0)])
 def test_recency_halves_every_fortnight_and_the_future_counts_as_new(days: int, worth: float) -> None:
     assert recency_at(days * DAY) == worth
 
 
-@pytest.mark.parametrize("half_life", [1, 7.5, Decimal(30), 0.00001])
+@table("half_life", [1, 7.5, Decimal(30), 0.00001])
 def test_the_half_life_can_be_set(half_life: Any) -> None:
     assert recency_at(timedelta(days=float(half_life)), half_life_days=half_life) == 0.5
 
@@ -80,7 +81,7 @@ def test_what_is_unknown_is_worth_what_the_profile_says() -> None:
     assert compute_composite_score(None, None, None, now=NOW) == math.fsum([0.4 * 0.0, 0.3 * 0.5, 0.3 * 0.5])
 
 
-@pytest.mark.parametrize(
+@table(
     "written",
     [
         NOW - DAY,
@@ -103,21 +104,21 @@ def test_without_a_now_the_present_is_meant() -> None:
     assert last <= present <= compute_composite_score(*given, now=before) == pytest.approx(0.3 / 2)
 
 
-@pytest.mark.parametrize(("similarity", "held"), [(-1.0, 0.0), (-0.1, 0.0), (1.5, 1.0), (1.0000001, 1.0)])
+@table(("similarity", "held"), [(-1.0, 0.0), (-0.1, 0.0), (1.5, 1.0), (1.0000001, 1.0)])
 def test_a_similarity_is_held_within_its_range(similarity: float, held: float) -> None:
     at_range = compute_composite_score(held, NOW, 0.5, now=NOW)
     assert compute_composite_score(similarity, NOW, 0.5, now=NOW) == at_range
 
 
-@pytest.mark.parametrize("argument", ["similarity", "importance"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, "0.5", True, []])
+@table("argument", ["similarity", "importance"])
+@table("value", [math.nan, math.inf, "0.5", True, []])
 def test_what_is_no_finite_number_is_refused(argument: str, value: Any) -> None:
     arguments = {"similarity": 0.5, "created_at": NOW, "importance": 0.5, argument: value}
     with pytest.raises(InvalidInput, match=rf"^{argument} is .*; give a finite number$"):
         compute_composite_score(**arguments, now=NOW)
 
 
-@pytest.mark.parametrize("importance", [-0.1, 1.1, 7])
+@table("importance", [-0.1, 1.1, 7])
 def test_an_importance_on_another_scale_is_refused_for_a_plain_number_cannot_say_what_was_assumed(
     importance: float,
 ) -> None:
@@ -125,7 +126,7 @@ def test_an_importance_on_another_scale_is_refused_for_a_plain_number_cannot_say
         compute_composite_score(0.5, NOW, importance, now=NOW)
 
 
-@pytest.mark.parametrize("created_at", ["", "yesterday", "9999-12-31", 1_700_000_000])
+@table("created_at", ["", "yesterday", "9999-12-31", 1_700_000_000])
 def test_an_unreadable_date_is_refused_for_the_same_reason(created_at: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^created_at is "):
         compute_composite_score(0.5, created_at, 0.5, now=NOW)
@@ -137,7 +138,7 @@ def test_weights_left_out_are_the_profiles_own() -> None:
     ) == compute_composite_score(1.0, NOW, 0.0, weights={"semantic": 0.6, "recency": 0.1, "importance": 0.3}, now=NOW)
 
 
-@pytest.mark.parametrize(
+@table(
     "weights",
     [
         {"semantic": 0.5},
@@ -153,13 +154,13 @@ def test_weights_that_make_no_sense_are_refused_and_not_scaled(weights: dict[str
         compute_composite_score(0.5, NOW, 0.5, weights=weights, now=NOW)
 
 
-@pytest.mark.parametrize("half_life", [0, -14, 1e-12, 1e300])
+@table("half_life", [0, -14, 1e-12, 1e300])
 def test_a_half_life_that_is_none_is_refused(half_life: float) -> None:
     with pytest.raises(ProfileError, match="half_life"):
         compute_composite_score(0.5, NOW, 0.5, half_life_days=half_life, now=NOW)
 
 
-@pytest.mark.parametrize("half_life", [math.nan, math.inf, None, "14"])
+@table("half_life", [math.nan, math.inf, None, "14"])
 def test_a_half_life_that_is_no_number_is_refused(half_life: Any) -> None:
     with pytest.raises(InvalidInput, match="half_life_days is"):
         compute_composite_score(0.5, NOW, 0.5, half_life_days=half_life, now=NOW)
@@ -202,14 +203,14 @@ def test_weights_may_be_a_table_or_keys_of_their_own() -> None:
     assert assistant_profile(mixed) == assistant_profile(dotted)
 
 
-@pytest.mark.parametrize("config", [{"halfLife": 3}, {"weights": 3}, {"weights": {"x": 1}}, {"terms": {}}, {7: 1}])
+@table("config", [{"halfLife": 3}, {"weights": 3}, {"weights": {"x": 1}}, {"terms": {}}, {7: 1}])
 def test_an_unknown_setting_is_refused_with_the_known_ones(config: Any) -> None:
     with pytest.raises(ProfileError, match="is no setting of an assistant") as refused:
         assistant_profile(config)
     assert all(name in str(refused.value) for name in SETTINGS)
 
 
-@pytest.mark.parametrize("config", [None, [], "weights"])
+@table("config", [None, [], "weights"])
 def test_settings_that_are_no_table_are_refused(config: Any) -> None:
     with pytest.raises(ProfileError, match=r"^the settings are .*; give a table of weights\.semantic"):
         assistant_profile(config)
@@ -220,14 +221,14 @@ def test_a_setting_given_twice_is_refused() -> None:
         assistant_profile({"weights": {"semantic": 0.4}, "weights.semantic": 0.4})
 
 
-@pytest.mark.parametrize("name", list(SETTINGS))
-@pytest.mark.parametrize("value", [None, math.nan, "1", True, {}])
+@table("name", list(SETTINGS))
+@table("value", [None, math.nan, "1", True, {}])
 def test_a_setting_that_is_no_number_is_refused_by_its_own_name(name: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"^{name} is .*; give a finite number$"):
         assistant_profile({name: value})
 
 
-@pytest.mark.parametrize("config", [{"maxContextItems": 0}, {"maxContextItems": 1.5}, {"minScore": 1.5}])
+@table("config", [{"maxContextItems": 0}, {"maxContextItems": 1.5}, {"minScore": 1.5}])
 def test_a_setting_out_of_range_is_refused(config: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=r"max_?[Ii]tems|maxContextItems|min_score"):
         assistant_profile(config)

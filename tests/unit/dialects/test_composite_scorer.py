@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 import recollect
 from recollect.dialects import composite_scorer as scorer
@@ -131,7 +132,7 @@ def test_weights_that_do_not_add_up_fail_the_import(tmp_path: Path, optimised: s
     assert "the weights add up to 1.01, not 1" in ran.stderr
 
 
-@pytest.mark.parametrize("days", [0, 1, 7, 14, 30, 60])
+@table("days", [0, 1, 7, 14, 30, 60])
 def test_recency_falls_exponentially_and_not_in_a_line(days: int) -> None:
     assert score_one(created_at=NOW - days * DAY).recency_score == math.exp(-0.05 * days)
 
@@ -174,7 +175,7 @@ def test_a_memory_of_which_nothing_is_known_says_so() -> None:
 # The slips of the sketch.
 
 
-@pytest.mark.parametrize(
+@table(
     "written",
     [
         NOW - DAY,
@@ -194,7 +195,7 @@ def test_a_date_is_the_same_age_however_it_is_written(written: object) -> None:
     assert scored.assumed == ()
 
 
-@pytest.mark.parametrize(
+@table(
     "written",
     ["", "last week", 1_700_000_000, True, [], "9999-12-31", NOW.replace(year=1899), "2200-01-01T00:00:00Z"],
     ids=str,
@@ -236,14 +237,14 @@ def test_a_now_outside_the_calendar_is_refused() -> None:
         MemoryScorer(datetime(9999, 1, 1, tzinfo=UTC)).score([], QUERY)
 
 
-@pytest.mark.parametrize(("cosine", "relevance"), [(-1.0, 0.0), (-0.2, 0.0), (1.0 + 1e-9, 1.0)])
+@table(("cosine", "relevance"), [(-1.0, 0.0), (-0.2, 0.0), (1.0 + 1e-9, 1.0)])
 def test_a_cosine_below_zero_is_worth_nothing_and_rounding_is_forgiven(cosine: float, relevance: float) -> None:
     scored = score_one(similarity=cosine)
     assert scored.relevance_score == relevance
     assert scored.assumed == ()
 
 
-@pytest.mark.parametrize(
+@table(
     ("key", "value", "field", "held"),
     [
         ("similarity", 7.0, "relevance_score", 1.0),
@@ -263,8 +264,8 @@ def test_a_value_out_of_range_is_held_within_it_and_named(key: str, value: Any, 
     assert scored.assumed == (key,)
 
 
-@pytest.mark.parametrize("key", ["similarity", "usefulness_score", "confidence", "retrieval_count"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "0.5", True, [1], b"1", Decimal("NaN"), 10**400])
+@table("key", ["similarity", "usefulness_score", "confidence", "retrieval_count"])
+@table("value", [math.nan, math.inf, -math.inf, "0.5", True, [1], b"1", Decimal("NaN"), 10**400])
 def test_what_is_no_finite_number_is_refused_naming_memory_and_field(key: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"^memory 'm-7': {key} is .*; give a finite number$"):
         score(a_record(), a_record(id="m-7", **{key: value}))
@@ -275,13 +276,13 @@ def test_a_refused_memory_without_an_id_is_named_by_its_place() -> None:
         score({}, {"confidence": math.nan})
 
 
-@pytest.mark.parametrize("memory", [None, "text", 3, [("id", 1)]])
+@table("memory", [None, "text", 3, [("id", 1)]])
 def test_what_is_no_dictionary_is_refused(memory: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^memory number 0 is .*; give a dictionary$"):
         score(memory)
 
 
-@pytest.mark.parametrize("number", [Decimal("0.25"), np.float32(0.25), np.float64(0.25)])
+@table("number", [Decimal("0.25"), np.float32(0.25), np.float64(0.25)])
 def test_numbers_of_database_drivers_are_numbers(number: Any) -> None:
     scored = score_one(similarity=number, usefulness_score=number, confidence=number, retrieval_count=Decimal(25))
     assert (scored.relevance_score, scored.usefulness_score, scored.confidence_score) == (0.25, 0.25, 0.25)
@@ -307,7 +308,7 @@ def test_equal_scores_of_equal_ids_keep_the_order_they_came_in() -> None:
     assert [one.memory["text"] for one in score(*records)] == ["first", "second", "third"]
 
 
-@pytest.mark.parametrize("id", ["", " padded ", "\0", "x" * 1000, None, 7, ("a", 1)], ids=lambda name: repr(name)[:9])
+@table("id", ["", " padded ", "\0", "x" * 1000, None, 7, ("a", 1)], ids=lambda name: repr(name)[:9])
 def test_any_id_will_do_for_there_is_no_telling_what_others_use(id: object) -> None:
     assert score_one(id=id) == dataclasses.replace(score_one(), memory=a_record(id=id))
 
@@ -336,8 +337,8 @@ def test_a_similarity_that_is_there_is_not_computed_again() -> None:
     assert score_one(similarity=0.25, embedding=[1.0, 0.0]).relevance_score == 0.25
 
 
-@pytest.mark.parametrize("embedding", [None, [], [1.0], [1.0, 0.0, 0.0], [0.0, 0.0]])
-@pytest.mark.parametrize("query", [QUERY, [0.0, 0.0], [], None])
+@table("embedding", [None, [], [1.0], [1.0, 0.0, 0.0], [0.0, 0.0]])
+@table("query", [QUERY, [0.0, 0.0], [], None])
 def test_without_two_directions_to_compare_there_is_no_similarity(embedding: Any, query: Any) -> None:
     scored = cosine_of(embedding, query)
     assert scored.relevance_score == 0.0
@@ -352,12 +353,12 @@ def test_a_cosine_is_within_its_range_and_depends_on_no_length(pairs: list[tuple
         assert cosine_of(embedding, embedding).relevance_score == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e160, 1e308])
+@table("size", [1e-320, 1e-160, 1e160, 1e308])
 def test_no_size_of_an_embedding_overflows_or_vanishes(size: float) -> None:
     assert cosine_of([size, size], [size, 0.0]).relevance_score == pytest.approx(math.sqrt(0.5), abs=1e-9)
 
 
-@pytest.mark.parametrize("embedding", [[math.nan, 0.0], [math.inf, 0.0], ["1", 0.0], "[1,0]", b"\0\0", 5])
+@table("embedding", [[math.nan, 0.0], [math.inf, 0.0], ["1", 0.0], "[1,0]", b"\0\0", 5])
 def test_an_embedding_that_is_no_row_of_numbers_is_refused(embedding: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^memory 'm': embedding is "):
         cosine_of(embedding)

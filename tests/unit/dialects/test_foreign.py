@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 import recollect
 from recollect.dialects.foreign import a_key, below, carried, carry, labels_of, name_of
@@ -38,7 +39,7 @@ def test_a_value_comes_back_from_the_memory_that_carries_it(value: Any, said: st
     assert carried("mark", a_memory("one", text=found.text, metadata=found.metadata)) == value
 
 
-@pytest.mark.parametrize(
+@table(
     ("label", "part"),
     [("ana", "ana"), ("ü x", "ü~20x"), ("", "~"), ("~", "~7E"), ("..", "~2E~2E"), ("e\u0301", "e~CC~81")],
 )
@@ -46,7 +47,7 @@ def test_what_no_scope_can_spell_is_escaped_byte_by_byte(label: str, part: str) 
     assert below(ROOT, label).parts[-1] == part
 
 
-@pytest.mark.parametrize("label", [None, 7, b"bytes"])
+@table("label", [None, 7, b"bytes"])
 def test_a_label_that_is_no_text_is_refused(label: Any) -> None:
     with pytest.raises(recollect.ScopeError, match="no text"):
         below(ROOT, label)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.dialects.lifecycle_rfc import (
     calculate_salience,
@@ -37,19 +38,19 @@ def test_salience_is_length_kind_and_pin_together(text: str, kind: Kind, pinned:
     assert calculate_salience(text, kind.value, pinned) == calculate_salience(text, kind, pinned)
 
 
-@pytest.mark.parametrize("kind", ["Preference", "horoscope", "", None, 7, ["fact"]])
+@table("kind", ["Preference", "horoscope", "", None, 7, ["fact"]])
 def test_a_kind_there_is_not_is_refused_with_those_there_are(kind: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^kind is .*; known are profile, preference, "):
         calculate_salience("text", kind, is_pinned=False)
 
 
-@pytest.mark.parametrize("text", [None, b"bytes", 500])
+@table("text", [None, b"bytes", 500])
 def test_a_text_that_is_none_is_refused(text: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^text is .*; give a text$"):
         calculate_salience(text, Kind.FACT, is_pinned=False)
 
 
-@pytest.mark.parametrize("count", [0, 1, 10, 1000])
+@table("count", [0, 1, 10, 1000])
 def test_use_is_penalised_ever_more_slowly(count: int) -> None:
     assert usage_penalty(count) == 1 / (1 + 0.15 * count)
 
@@ -66,14 +67,14 @@ def test_numbers_of_database_drivers_are_numbers() -> None:
     assert rank_result(similarity, 1, 0) == 0.5
 
 
-@pytest.mark.parametrize("count", [-1, 0.5, math.nan, None, "3", True])
+@table("count", [-1, 0.5, math.nan, None, "3", True])
 def test_a_count_that_counts_nothing_is_refused(count: Any) -> None:
     for penalise in (usage_penalty, lambda n: rank_result(0.5, 0.5, n)):
         with pytest.raises(InvalidInput, match="access_count"):
             penalise(count)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, None, "0.5", True])
+@table("value", [math.nan, math.inf, None, "0.5", True])
 def test_what_is_no_finite_number_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInput, match="similarity"):
         rank_result(value, 0.5, 0)
@@ -97,7 +98,7 @@ def test_every_finished_episode_of_the_proposal_is_retained_for_its_threshold_ca
     assert should_retain(calculate_value(outcome))
 
 
-@pytest.mark.parametrize(("value", "kept"), [(0.0, False), (0.17, False), (0.18, True), (1.0, True)])
+@table(("value", "kept"), [(0.0, False), (0.17, False), (0.18, True), (1.0, True)])
 def test_an_episode_is_retained_from_its_threshold_on(value: float, kept: bool) -> None:
     assert should_retain(value) is kept
     assert should_retain(AnEpisode(value)) is kept
@@ -107,7 +108,7 @@ def test_an_unfinished_episode_has_no_value_yet_and_is_retained() -> None:
     assert should_retain(AnEpisode(None))
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1])
+@table("value", [-0.1, 1.1])
 def test_a_value_or_an_outcome_outside_0_to_1_is_refused(value: float) -> None:
     for judge in (calculate_value, should_retain, lambda v: should_retain(AnEpisode(v))):
         with pytest.raises(InvalidInput, match=r"is not within 0\.\.1"):

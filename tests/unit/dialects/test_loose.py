@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.dialects import loose
 from recollect.errors import InvalidInput
@@ -34,7 +35,7 @@ class Nowhere(tzinfo):
         return None
 
 
-@pytest.mark.parametrize(
+@table(
     "written",
     [
         NOON,
@@ -55,12 +56,12 @@ def test_a_date_keeps_its_offset_and_without_one_is_taken_as_utc(written: object
     assert loose.a_date("created_at", written).tzinfo is UTC
 
 
-@pytest.mark.parametrize("written", ["2026-01-31", date(2026, 1, 31)])
+@table("written", ["2026-01-31", date(2026, 1, 31)])
 def test_a_day_without_a_time_begins_at_midnight(written: object) -> None:
     assert loose.a_date("created_at", written) == NOON - timedelta(hours=12)
 
 
-@pytest.mark.parametrize(
+@table(
     "written",
     [
         "",
@@ -108,13 +109,13 @@ def test_a_moment_that_is_none_is_refused() -> None:
         loose.the_moment(datetime(9999, 1, 1, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("number", [1, 1.0, Decimal(1), Fraction(2, 2), np.float32(1), np.int64(1)], ids=repr)
+@table("number", [1, 1.0, Decimal(1), Fraction(2, 2), np.float32(1), np.int64(1)], ids=repr)
 def test_a_number_of_any_numeric_type_is_a_number(number: Any) -> None:
     assert loose.a_number("n", number) == 1.0
     assert type(loose.a_number("n", number)) is float
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:30])
+@table("value", NO_NUMBERS, ids=lambda value: repr(value)[:30])
 def test_what_is_no_finite_number_is_refused(value: Any) -> None:
     for read in (loose.a_number, loose.a_share, loose.a_cosine, loose.a_count):
         with pytest.raises(InvalidInput, match=r"^n is .*; give a finite number$"):
@@ -131,19 +132,19 @@ def test_a_share_is_refused_outside_its_range_and_a_cosine_held_within_it(number
             loose.a_share("s", number)
 
 
-@pytest.mark.parametrize("count", [3, 3.0, Decimal(3), np.int8(3)])
+@table("count", [3, 3.0, Decimal(3), np.int8(3)])
 def test_a_count_is_a_whole_number_of_any_type(count: Any) -> None:
     assert loose.a_count("n", count) == 3
     assert type(loose.a_count("n", count)) is int
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, 2**53 + 2, Decimal("0.1")])
+@table("count", [-1, 1.5, 2**53 + 2, Decimal("0.1")])
 def test_a_count_below_zero_or_with_a_fraction_or_beyond_counting_is_refused(count: Any) -> None:
     with pytest.raises(InvalidInput, match=r"n.*(whole number|not a count)"):
         loose.a_count("n", count)
 
 
-@pytest.mark.parametrize("vector", [[1, 2], (1.0, 2.0), np.array([1, 2]), (n for n in (1, 2)), [Decimal(1), 2]])
+@table("vector", [[1, 2], (1.0, 2.0), np.array([1, 2]), (n for n in (1, 2)), [Decimal(1), 2]])
 def test_a_vector_is_any_row_of_numbers(vector: Any) -> None:
     assert loose.a_vector("v", vector) == (1.0, 2.0)
 
@@ -152,7 +153,7 @@ def test_a_vector_may_be_empty() -> None:
     assert loose.a_vector("v", []) == ()
 
 
-@pytest.mark.parametrize("vector", ["[1,2]", b"\0\1", bytearray(b"\0"), 3, None, [1, "2"], [math.nan], [[1]]])
+@table("vector", ["[1,2]", b"\0\1", bytearray(b"\0"), 3, None, [1, "2"], [math.nan], [[1]]])
 def test_a_row_of_anything_else_is_refused(vector: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^v is .*; give a"):
         loose.a_vector("v", vector)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.tables import table
 
 from recollect.dialects.observations import (
     ContextScore,
@@ -39,12 +40,12 @@ def test_one_hundred_and_forty_days_are_worth_a_twentyfifth_and_not_the_0_39_of_
     assert round(worth, 3) == 0.039
 
 
-@pytest.mark.parametrize(("n", "worth"), [(0, 0.0), (1, 1 / 10), (5, 0.5), (10, 1.0), (50, 1.0)])
+@table(("n", "worth"), [(0, 0.0), (1, 1 / 10), (5, 0.5), (10, 1.0), (50, 1.0)])
 def test_revisions_count_in_a_line_up_to_ten(n: int, worth: float) -> None:
     assert revision_score(n) == worth
 
 
-@pytest.mark.parametrize(
+@table(
     ("type", "worth"),
     [
         ("profile", 1.0),
@@ -127,32 +128,32 @@ def test_without_a_now_the_present_is_meant() -> None:
     assert last <= present <= recency_score(updated, before) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("iso", ["", "yesterday", "9999-12-31", 7])
+@table("iso", ["", "yesterday", "9999-12-31", 7])
 def test_an_unreadable_date_is_refused(iso: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^updated_at is "):
         recency_score(iso)
 
 
-@pytest.mark.parametrize("n", [-1, 1.5, math.nan, None, "5", True])
+@table("n", [-1, 1.5, math.nan, None, "5", True])
 def test_a_revision_count_that_counts_nothing_is_refused(n: Any) -> None:
     with pytest.raises(InvalidInput, match="revision_count"):
         revision_score(n)
 
 
-@pytest.mark.parametrize("rank", [-3.2, 1.5, math.nan, "0.5"])
+@table("rank", [-3.2, 1.5, math.nan, "0.5"])
 def test_a_rank_that_was_not_brought_within_0_to_1_is_refused(rank: Any) -> None:
     with pytest.raises(InvalidInput, match="fts5_rank"):
         SearchScore.of(fts5_rank=rank, updated_at=NOW, revision_count=1)
 
 
-@pytest.mark.parametrize("type", [7, b"profile", ["profile"]])
+@table("type", [7, b"profile", ["profile"]])
 def test_a_type_that_is_no_text_is_refused(type: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^type is .*; give a text"):
         type_priority(type)
 
 
-@pytest.mark.parametrize("kind", [SearchScore, ContextScore])
-@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf, None, "0.5", True])
+@table("kind", [SearchScore, ContextScore])
+@table("value", [-0.1, 1.1, math.nan, math.inf, None, "0.5", True])
 def test_no_score_exists_outside_0_to_1(kind: Any, value: object) -> None:
     with pytest.raises(ValidationError):
         kind(value=value)
@@ -169,7 +170,7 @@ def test_no_signal_exists_outside_0_to_1() -> None:
             ContextScore.model_validate({"value": 0.5, signal: math.nan})
 
 
-@pytest.mark.parametrize("score", [SearchScore(value=0.5), ContextScore(value=0.5)])
+@table("score", [SearchScore(value=0.5), ContextScore(value=0.5)])
 def test_a_score_cannot_be_changed(score: Any) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         score.value = 0.6
@@ -217,8 +218,8 @@ def test_within_one_kind_scores_order_by_value(
     assert compare(kind(value=one), kind(value=one, recency=0.5)) == compare(one, one)
 
 
-@pytest.mark.parametrize("score", [SearchScore(value=0.5), ContextScore(value=0.5)])
-@pytest.mark.parametrize("other", [0.5, "0.5", None, ()])
+@table("score", [SearchScore(value=0.5), ContextScore(value=0.5)])
+@table("other", [0.5, "0.5", None, ()])
 def test_with_anything_else_a_score_is_unequal_and_has_no_order(score: Any, other: Any) -> None:
     assert score != other
     assert not score == other  # noqa: SIM201
@@ -227,7 +228,7 @@ def test_with_anything_else_a_score_is_unequal_and_has_no_order(score: Any, othe
             compare(score, other)
 
 
-@pytest.mark.parametrize("kind", [SearchScore, ContextScore])
+@table("kind", [SearchScore, ContextScore])
 def test_a_score_is_a_number_a_key_and_a_document(kind: type[SearchScore] | type[ContextScore]) -> None:
     score = kind(value=0.25, recency=0.5)
     assert float(score) == 0.25

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.engine.question import LAST_TURNS, read_question
 from recollect.errors import FieldError
+from tests.tables import table
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "seats"}}]}
@@ -17,7 +18,7 @@ def text(words: str) -> dict[str, str]:
     return {"type": "text", "text": words}
 
 
-@pytest.mark.parametrize(
+@table(
     ("turn", "said"),
     [
         ("a seat", "a seat"),
@@ -51,19 +52,19 @@ SILENT: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("turn", SILENT)
+@table("turn", SILENT)
 def test_a_turn_without_text_is_passed_over(turn: Any) -> None:
     assert read_question(["which seat?", turn]).turns == ("which seat?",)
     assert read_question([*["which seat?"] * LAST_TURNS, *[turn] * 9]).turns == ("which seat?",) * LAST_TURNS
 
 
-@pytest.mark.parametrize("turns", [[turn] for turn in SILENT] + [SILENT, []])
+@table("turns", [[turn] for turn in SILENT] + [SILENT, []])
 def test_turns_that_say_nothing_at_all_are_refused_with_the_remedy(turns: Any) -> None:
     with pytest.raises(FieldError, match="field 'query': is empty; ask something, or use `brief`"):
         read_question(turns)
 
 
-@pytest.mark.parametrize(
+@table(
     "turn", [7, None, b"seat", ["a seat"], {}, {"contnet": "a seat"}, {"content": 7}, {"content": {"text": "a seat"}}]
 )
 def test_what_is_no_turn_is_refused_even_beside_one_that_is(turn: Any) -> None:

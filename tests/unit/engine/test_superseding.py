@@ -1,6 +1,5 @@
 """What is said of a memory that takes the place of another."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from recollect.engine.succession import is_a_truth, superseding, unquoted
 from recollect.model.level import Level
 from recollect.model.verdict import Created, Superseded
 from recollect.testing import a_memory
+from tests.tables import table
 
 
 def test_a_record_of_what_happened_ends_nothing() -> None:
@@ -22,7 +22,7 @@ def reason(old: str, new: str) -> str:
     return superseding([a_memory("a", text=old)], a_memory("b", text=new, subject="s")).reason
 
 
-@pytest.mark.parametrize(
+@table(
     ("old", "new", "told"),
     [
         ("Ana lives in Rome.", "Ana lives in Lisbon!", "'Rome' → 'Lisbon'"),
@@ -36,7 +36,7 @@ def test_values_that_say_something_by_themselves_are_shown(old: str, new: str, t
     assert reason(old, new) == f"both are of the subject 's': {told}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("old", "new"),
     [
         ("I like cilantro", "I don't like cilantro"),

@@ -7,6 +7,7 @@ import pytest
 from recollect.evaluation.figures import Answer, Tokens, comparison, outcome
 from recollect.evaluation.judgements import Query
 from recollect.model.scope import Scope
+from tests.tables import table
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -68,7 +69,7 @@ def test_the_queries_that_found_least_come_first_and_those_that_found_all_never(
     assert [answer.query.id for answer in found.worst(1)] == ["q3"]
 
 
-@pytest.mark.parametrize(("ks", "k"), [([5, 10, 20], 10), ([1, 3], 3), ([20], 20)])
+@table(("ks", "k"), [([5, 10, 20], 10), ([1, 3], 3), ([20], 20)])
 def test_where_there_is_room_for_one_k_it_is_10_or_the_largest(ks: list[int], k: int) -> None:
     assert outcome("p", "1", 200, ANSWERS, ks).k == k
 

@@ -13,6 +13,7 @@ from recollect.evaluation.places import Places
 from recollect.model.experience import Experience, Experiences, LeftOut
 from recollect.model.scope import Scope
 from recollect.model.usage import Sign, Use
+from tests.tables import table
 
 from .test_features import untold
 from .users import WANTED, Users, a_vote, an_experience, profile, told
@@ -76,7 +77,7 @@ def test_the_more_of_the_candidates_was_shown_the_nearer_it_comes_to_what_users_
     assert apart[1] < 0.2 < 0.23 < apart[0]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@table("seed", range(2))
 def test_where_signs_are_chance_nothing_carries_over(seed: int) -> None:
     dice, noise = np.random.default_rng(seed), []
     for one in Users(wanted=None).asked(seed, 150):
@@ -88,15 +89,15 @@ def test_where_signs_are_chance_nothing_carries_over(seed: int) -> None:
     assert found.heard.principals == 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@table("seed", range(4))
 def test_where_votes_are_chance_nothing_carries_over(seed: int) -> None:
     noise = learned(Users(steepness=1.0, wanted=None).asked(seed, 150)).tuning
     assert not noise.carries_over
     assert noise.numbers.apart(Numbers.of(profile())) < 0.35
 
 
-@pytest.mark.parametrize("seed", [100, 103, 104])
-@pytest.mark.parametrize(
+@table("seed", [100, 103, 104])
+@table(
     "attention",
     [lambda place: place**-2.0, lambda place: float(place == 1), lambda place: (place / 10) ** 0.5],
     ids=["steep", "the first", "rising"],
@@ -205,7 +206,7 @@ def test_what_stood_nobody_knows_where_is_not_made_up_for_and_counted() -> None:
     assert learned(asked).unplaced == 0
 
 
-@pytest.mark.parametrize("use", [Use.HELPED, Use.MISLED])
+@table("use", [Use.HELPED, Use.MISLED])
 def test_where_everything_helped_or_everything_misled_nothing_is_better(use: Use) -> None:
     dice = np.random.default_rng(1)
     experiences = []

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import wiring
@@ -17,6 +17,7 @@ from recollect.evaluation.figures import Answer
 from recollect.evaluation.judgements import read_judgements
 from recollect.evaluation.material import Numbers
 from recollect.ranking.profiles import built_in
+from tests.examples import at_most
 
 from .folder import a_memory, a_query, write_folder
 from .test_features import untold
@@ -120,7 +121,7 @@ MORE: dict[str, st.SearchStrategy[Any]] = {
 DRAFTS = st.fixed_dictionaries(SAID, optional=MORE).filter(is_sound)
 
 
-@settings(max_examples=60, deadline=None)
+@at_most(60)
 @given(st.lists(DRAFTS, min_size=1, max_size=6), st.lists(st.integers(1, 8), min_size=1, max_size=3, unique=True))
 def test_every_judged_memory_is_found_or_counted_for_one_reason_and_tuning_agrees(
     drafts: list[dict[str, Any]], months: list[int]

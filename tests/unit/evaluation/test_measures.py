@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.measures import any_found, gains, names, ndcg, quantile, recall, reciprocal_rank, scores
+from tests.tables import table
 
 ids = st.sampled_from([*"abcdefghij"])
 rankings = st.lists(ids, unique=True)
@@ -122,7 +123,7 @@ def test_measures_are_named_with_their_k_and_in_their_order() -> None:
     assert list(scores(["a"], {"a": 1.0}, [5, 10])) == names([5, 10])
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.25, 1), (0.5, 2), (0.51, 3), (0.95, 4), (1.0, 4)])
+@table(("share", "expected"), [(0.0, 1), (0.25, 1), (0.5, 2), (0.51, 3), (0.95, 4), (1.0, 4)])
 def test_a_quantile_is_the_smallest_value_that_so_many_do_not_exceed(share: float, expected: int) -> None:
     assert quantile([4, 1, 3, 2], share) == expected
 

@@ -9,11 +9,12 @@ from recollect.errors import FieldError, InvalidInput
 from recollect.evaluation import calibration
 from recollect.evaluation.pairs import STEPS, Calibration, Row, calibrate, read_pairs, shipped_pairs
 from recollect.providers import choose
+from tests.tables import table
 
 MEANING_BEARING = {"number", "date", "name", "negation", "unit"}
 
 
-@pytest.mark.parametrize("model", sorted(MEASURED))
+@table("model", sorted(MEASURED))
 def test_the_shipped_threshold_is_what_calibration_gives_and_it_makes_no_mistake(model: str) -> None:
     found = calibrate(choose.embedder(model), shipped_pairs())
     assert found.threshold == MEASURED[model] == DuplicatesPolicy().above(model)
@@ -24,7 +25,7 @@ def test_the_shipped_threshold_is_what_calibration_gives_and_it_makes_no_mistake
     assert (alone[UNMEASURED].precision or 0.0) < 0.6  # which is why similarity alone decides nothing
 
 
-@pytest.mark.parametrize("pair", [one for one in shipped_pairs() if one.label != "same"], ids=lambda one: one.id)
+@table("pair", [one for one in shipped_pairs() if one.label != "same"], ids=lambda one: one.id)
 def test_no_update_and_no_other_matter_is_taken_for_the_same(pair: object) -> None:
     assert not getattr(pair, "alike")  # noqa: B009
 
@@ -47,7 +48,7 @@ def test_the_highest_threshold_is_taken_that_keeps_nearly_all() -> None:
     assert Calibration(embedder="x", pairs=200, rows=rows, by_similarity=rows).threshold == 0.6
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "problem"),
     [
         ("{", "line 1"),

@@ -5,9 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from recollect.evaluation import pairs
+from tests.tables import table
 
 FILE = Path(pairs.__file__).with_name("pairs.jsonl")
 CATEGORIES = {
@@ -105,7 +104,7 @@ def test_texts_are_at_most_sixty_words_long() -> None:
     assert longest <= 60
 
 
-@pytest.mark.parametrize(("label", "least"), [("same", 220), ("update", 180), ("other", 200)])
+@table(("label", "least"), [("same", 220), ("update", 180), ("other", 200)])
 def test_there_are_enough_pairs_of_each_label(label: str, least: int) -> None:
     assert sum(pair["label"] == label for pair in PAIRS) >= least
 
@@ -114,7 +113,7 @@ def test_there_are_enough_pairs_altogether() -> None:
     assert len(PAIRS) >= 600
 
 
-@pytest.mark.parametrize("category", sorted(name for names in CATEGORIES.values() for name in names))
+@table("category", sorted(name for names in CATEGORIES.values() for name in names))
 def test_every_category_has_at_least_ten_pairs(category: str) -> None:
     assert sum(pair["category"] == category for pair in PAIRS) >= 10
 

@@ -13,6 +13,7 @@ from recollect.evaluation.words import hear
 from recollect.model.experience import Experience
 from recollect.model.memory import MemoryId
 from recollect.model.usage import Sign, Use
+from tests.tables import table
 
 from .users import Users, a_vote, an_experience
 
@@ -26,7 +27,7 @@ def test_the_further_down_the_less_it_is_seen_and_the_more_a_word_counts_up_to_a
     assert Places(STEEPEST).times(places).max() == MOST
 
 
-@pytest.mark.parametrize("steepness", [0.0, 0.5, 1.0, 1.5])
+@table("steepness", [0.0, 0.5, 1.0, 1.5])
 def test_how_steep_it_is_is_found_although_what_stands_first_is_better(steepness: float) -> None:
     found = [_steepness(Users(steepness=steepness).asked(seed, 300)) for seed in range(4)]
     assert np.mean(found) == pytest.approx(steepness, abs=0.15)
@@ -58,7 +59,7 @@ def test_a_success_that_followed_tells_nothing_of_places() -> None:
     assert _steepness([]) == 0.0
 
 
-@pytest.mark.parametrize(("steepness", "shown"), [(1.0, 40), (1.5, 40), (1.0, 100), (0.5, 300), (2.0, 300)])
+@table(("steepness", "shown"), [(1.0, 40), (1.5, 40), (1.0, 100), (0.5, 300), (2.0, 300)])
 def test_with_many_shown_it_ends_at_the_top_too(steepness: float, shown: int) -> None:
     """Where whole steps lead astray: they overshoot, and then go further and further."""
     users = Users(steepness=steepness, shown=shown, candidates=shown + 20)

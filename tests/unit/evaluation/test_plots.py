@@ -2,12 +2,12 @@
 
 from xml.etree import ElementTree as ET
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evaluation import plots
 from recollect.evaluation.plots import HEIGHT, WIDTH, Bar
+from tests.tables import table
 
 names = st.text(max_size=40)
 shares = st.floats(0.0, 1.0)
@@ -45,7 +45,7 @@ def test_budgets_are_well_formed_however_large_they_are(series: list[list[int]],
     assert plot == "" or within(plot)
 
 
-@pytest.mark.parametrize("needed", [[100], [100, 100], [1], [0]])
+@table("needed", [[100], [100, 100], [1], [0]])
 def test_a_single_budget_has_its_place(needed: list[int]) -> None:
     assert within(plots.served("title", [("one", needed, 2)]))
 

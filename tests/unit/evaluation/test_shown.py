@@ -19,6 +19,7 @@ from recollect.model.scope import Scope
 from recollect.model.usage import Use, Vote
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
+from tests.tables import table
 
 from .users import ANA, BEGAN, a_vote, an_experience
 
@@ -183,13 +184,13 @@ def test_votes_that_cancel_each_other_out_say_nothing() -> None:
     assert material(an_experience(votes=votes)).groups == ()
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -0.1, 1.1])
+@table("bad", [math.nan, math.inf, -0.1, 1.1])
 def test_opinions_that_are_none_are_refused(bad: float) -> None:
     with pytest.raises(InvalidInput, match=r"the opinions on the candidates of 'c' are not all numbers within 0\.\.1"):
         an_experience(opinions=((0.5, bad),))
 
 
-@pytest.mark.parametrize(
+@table(
     ("showings", "complaint"),
     [
         ([(1, 2)], "is no candidate of it, or has no place"),

@@ -28,6 +28,7 @@ from recollect.evaluation.tuning import tune
 from recollect.ranking.measured import fingerprint, refuse_unmeasured
 from recollect.ranking.parse import parse
 from recollect.ranking.written import written
+from tests.tables import table
 
 from .fresh import PEOPLE, SUBJECTS, fresh_folder, wrong
 from .test_features import K, gathered, untold
@@ -190,7 +191,7 @@ def test_a_report_that_says_that_it_carries_over_must_have_a_gain_that_is_no_cha
             refuse_unmeasured(made.profile, json.dumps({**told, "figures": [doubtful, *told["figures"][1:]]}))
 
 
-@pytest.mark.parametrize(
+@table(
     ("version", "following", "stem"),
     [
         ("1", "2", "fresh-2"),

@@ -31,6 +31,7 @@ from recollect.evaluation.tuning import (
     tune,
 )
 from recollect.model.scope import Scope
+from tests.tables import table
 
 from .fresh import PEOPLE, fresh_folder, wrong
 from .test_features import gathered, untold
@@ -171,7 +172,7 @@ def test_every_fold_has_something_of_every_folder_if_that_can_be() -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("folds", "settled"),
     [
         ([0.3, 0.3, 0.3], True),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.evidence import analysis
 from recollect.evidence.analysis import LONGEST, MOST, MOST_MARKS, STOP_WORDS, counts, key, terms
+from tests.tables import table
 
 anything = st.text(st.characters(exclude_categories=()))
 """Any text that Python can have, lone surrogates included."""
@@ -20,7 +21,7 @@ anything = st.text(st.characters(exclude_categories=()))
 MEGABYTE = 1_000_000
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("", []),
@@ -39,7 +40,7 @@ def test_english_words_become_stems_without_stop_words(text: str, found: list[st
     assert terms(text) == found
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("Die Größe der STRASSE, über Müller", ["die", "grösse", "der", "strass", "über", "müller"]),
@@ -55,7 +56,7 @@ def test_words_of_other_languages_are_kept_without_their_case(text: str, found: 
     assert terms(text) == [unicodedata.normalize("NFKC", term) for term in found]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("東京都", ["東京", "京都"]),
@@ -77,7 +78,7 @@ def test_scripts_without_blanks_give_every_two_neighbouring_letters(text: str, f
     assert terms(text) == found
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("🎉 party ❤️ 👩‍👩‍👧 🇩🇪", ["parti"]),
@@ -95,7 +96,7 @@ def test_what_is_no_part_of_a_word_is_left_out(text: str, found: list[str]) -> N
     assert terms(text) == found
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ('"deploy" AND (friday OR monday*)', ["deploy", "friday", "monday"]),
@@ -109,8 +110,8 @@ def test_a_query_language_is_words_like_any_other_text(text: str, found: list[st
     assert terms(text) == found
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
-@pytest.mark.parametrize("text", ["Café Zoë Ångström", "ệ ǰ ṩ", "한국어", "ガギグ", "ﬁnal ﬂow", "हिन्दी", "ΐ ᾳ"])
+@table("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@table("text", ["Café Zoë Ångström", "ệ ǰ ṩ", "한국어", "ガギグ", "ﬁnal ﬂow", "हिन्दी", "ΐ ᾳ"])
 def test_a_text_has_the_same_terms_however_its_letters_are_composed(
     text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"]
 ) -> None:
@@ -167,7 +168,7 @@ def test_a_megabyte_is_read_in_one_go_even_if_it_is_made_to_be_slow(text: str, m
     assert len(terms(text)) == many
 
 
-@pytest.mark.parametrize("pile", ["\u0316", "\u0316\u00ad", "\u0316\ufe0f"])
+@table("pile", ["\u0316", "\u0316\u00ad", "\u0316\ufe0f"])
 def test_no_more_marks_are_read_than_a_script_could_have(pile: str) -> None:
     assert terms("x" + pile * (2 * MOST_MARKS)) == ["x" + "\u0316" * MOST_MARKS]
 

@@ -4,12 +4,12 @@ import unicodedata
 from collections.abc import Callable
 from typing import Literal
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recollect.evidence.analysis import STOP_WORDS
 from recollect.evidence.asking import ROLES, SHORTEST, USERS, as_said_by, in_first_person, is_user, named
+from tests.tables import table
 
 TITLES = {"the", "a", "an", "my", "our", "mr", "mrs", "ms", "miss", "dr", "prof", "sir"}
 SPEAKERS = [
@@ -55,7 +55,7 @@ def is_named(text: str, label: str) -> bool:
 # Whom a text names.
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "label"),
     [
         ("Caroline", "Caroline"),
@@ -83,7 +83,7 @@ def test_a_speaker_is_named_by_the_whole_label_or_by_its_first_word(text: str, l
     assert is_named(text, label)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "label"),
     [
         ("", "Caroline"),
@@ -115,7 +115,7 @@ def test_a_name_is_found_whatever_its_case(name: str, cased: Callable[[str], str
     assert is_named(f"ask {cased(name)}!", name.title())
 
 
-@pytest.mark.parametrize("word", sorted(STOP_WORDS - ROLES - TITLES))
+@table("word", sorted(STOP_WORDS - ROLES - TITLES))
 def test_a_name_that_is_a_stop_word_must_be_written_as_the_label_has_it(word: str) -> None:
     name = word.title()
     assert is_named(f"Asked: {name}?", name)
@@ -124,7 +124,7 @@ def test_a_name_that_is_a_stop_word_must_be_written_as_the_label_has_it(word: st
     assert not is_named(f"Asked: {name}?", word)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("What does Will want?", ("Will", "Will Smith")),
@@ -158,13 +158,13 @@ def test_the_letters_of_all_words_of_a_name_are_counted() -> None:
     assert is_named("J.R.", "J. R.")
 
 
-@pytest.mark.parametrize("apostrophe", ["'", "\u2019", "\u02bc"])
+@table("apostrophe", ["'", "\u2019", "\u02bc"])
 def test_a_possessive_names_its_owner(apostrophe: str) -> None:
     text = f"Are James{apostrophe} cat, Caroline{apostrophe}s dog and JO{apostrophe}S bird friends?"
     assert named(text, ["James", "Caroline", "JO", "Cat"]) == ("Caroline", "Cat", "JO", "James")
 
 
-@pytest.mark.parametrize("role", sorted(ROLES))
+@table("role", sorted(ROLES))
 def test_a_role_is_nobody_s_name_but_part_of_one(role: str) -> None:
     text = f"{role}, {role.title()} and {role.upper()}'s"
     assert named(text, [role, role.title(), role.upper(), f"[{role}]:", f" {role} ", f"{role} Smith"]) == ()
@@ -178,7 +178,7 @@ def test_roles_with_a_number_or_a_name_are_called_by_the_whole_of_it() -> None:
     assert named("What did smith say?", speakers) == ()
 
 
-@pytest.mark.parametrize("title", sorted(TITLES))
+@table("title", sorted(TITLES))
 def test_a_title_or_an_article_is_no_first_word(title: str) -> None:
     label = f"{title.title()}. Boss"
     assert named(f"{title}, {title.title()} or boss", [label, title, title.title()]) == ()
@@ -186,7 +186,7 @@ def test_a_title_or_an_article_is_no_first_word(title: str) -> None:
     assert is_named(f"Did {title.title()}. Boss say so?", label)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "label"),
     [
         ("¿Dónde vive ANAÏS?", "Anaïs"),
@@ -218,7 +218,7 @@ def test_names_are_found_in_every_script_and_anywhere_where_words_have_no_blanks
     assert is_named(text, label)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "label"),
     [
         ("Anais", "Anaïs"),
@@ -239,7 +239,7 @@ def test_other_marks_and_other_letters_make_another_name(text: str, label: str) 
     assert named(text, [label]) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     "letter",
     [
         *("\u0e01", "\u0e81", "\u1000", "\u109f", "\u1780", "\u17ff"),
@@ -252,7 +252,7 @@ def test_a_letter_of_a_script_without_blanks_is_found_between_others(letter: str
     assert as_said_by(f"太{letter}郎", letter) == "太I郎"
 
 
-@pytest.mark.parametrize(
+@table(
     "mark",
     [
         *("\u0300", "\u036f", "\u0483", "\u0489", "\u0591", "\u05bd", "\u05bf", "\u05c1", "\u05c4", "\u05c7"),
@@ -265,8 +265,8 @@ def test_a_mark_is_part_of_the_word_it_is_in(mark: str) -> None:
     assert named(f"Was it {name}?", ["Xyz", "zy", name]) == (name,)
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-@pytest.mark.parametrize("name", ["Zoë", "Ana García", "Nguyễn", "Йосиф", "が太郎", "지수"])
+@table("form", ["NFC", "NFD"])
+@table("name", ["Zoë", "Ana García", "Nguyễn", "Йосиф", "が太郎", "지수"])
 def test_a_name_is_found_however_its_letters_are_composed(name: str, form: Literal["NFC", "NFD"]) -> None:
     written = unicodedata.normalize(form, f"Is {name} here?")
     for label in (unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)):
@@ -274,7 +274,7 @@ def test_a_name_is_found_however_its_letters_are_composed(name: str, form: Liter
         assert as_said_by(written, label) == "Is I here?"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("What do James and Caroline do?", ("Caroline", "James")),
@@ -313,7 +313,7 @@ def test_how_letters_are_composed_never_matters(text: str, label: str) -> None:
 # The question as the one named would put it.
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "name", "expected"),
     [
         ("Where does Caroline live?", "Caroline", "Where does I live?"),
@@ -348,7 +348,7 @@ def test_a_name_becomes_i_and_its_possessive_my(text: str, name: str, expected: 
     assert as_said_by(text, name) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "name", "expected"),
     [
         ("Ana García's dog", "Ana García", "my dog"),
@@ -369,7 +369,7 @@ def test_the_whole_label_is_replaced_where_it_stands_and_its_first_word_elsewher
     assert as_said_by(text, name) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "name"),
     [
         *(("", "Caroline"), ("Carolines", "Caroline"), ("What will it be?", "Will"), ("García", "Ana García")),
@@ -404,7 +404,7 @@ def test_what_somebody_says_of_themselves_does_not_name_them(text: str, name: st
 # Whether a text is about whoever asks.
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("I", "i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "im", "ive"),
@@ -419,7 +419,7 @@ def test_a_text_may_speak_of_whoever_says_it(text: str) -> None:
     assert in_first_person(f"So {text} then")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *(
@@ -453,12 +453,12 @@ def test_the_first_person_is_found_between_any_texts(before: str, after: str) ->
 # Who asks.
 
 
-@pytest.mark.parametrize("label", sorted(USERS))
+@table("label", sorted(USERS))
 def test_a_user_is_one_in_any_case_and_with_blanks(label: str) -> None:
     assert all(map(is_user, [label, label.upper(), label.title(), f" {label}", f"\t{label.upper()}\u00a0\n"]))
 
 
-@pytest.mark.parametrize(
+@table(
     "label", [*sorted(ROLES - USERS), "", " ", "users", "user 3", "the user", "us er", "user:", "Caroline", "\uff55ser"]
 )
 def test_anyone_else_is_no_user(label: str) -> None:
@@ -479,7 +479,7 @@ def test_whoever_asks_is_never_named(text: str, label: str) -> None:
 # Long texts.
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("Ana García ", "Ana ", "Ana's", "a ", " ", ".", ". ", "\n", "'", "I", "太郎", "\u0301\u0316", "x", "me.me-"),

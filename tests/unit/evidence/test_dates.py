@@ -12,6 +12,7 @@ from recollect.errors import FieldError
 from recollect.evidence.dates import EARLY, MOST, Span, day_off, days_off, named_spans
 from recollect.model.limits import EARLIEST, LATEST
 from recollect.model.table import microseconds
+from tests.tables import table
 
 AT = datetime(2023, 6, 14, 15, 30, tzinfo=UTC)
 """A Wednesday."""
@@ -26,7 +27,7 @@ def a_span(first: str, last: str | None = None) -> Span:
     return Span(start, end + DAY)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("2023-05-08", "on 2023-05-08.", "(2023-05-08T10:00:00Z)", "は2023-05-08に"),
@@ -40,7 +41,7 @@ def test_a_day_is_named_in_many_ways(text: str) -> None:
     assert named_spans(text, AT) == (a_span("2023-05-08"),)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "day"),
     [
         ("14 June", "2023-06-14"),
@@ -58,7 +59,7 @@ def test_a_day_without_a_year_is_the_latest_and_one_with_its_year_is_as_it_is(te
     assert named_spans(text, AT) == (a_span(day),)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "first", "last"),
     [
         ("May 2023", "2023-05-01", "2023-05-31"),
@@ -91,7 +92,7 @@ def test_months_years_and_quarters_are_whole(text: str, first: str, last: str) -
     assert named_spans(text, AT) == (a_span(first, last),)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "first", "last"),
     [
         ("today", "2023-06-14", "2023-06-14"),
@@ -125,7 +126,7 @@ def test_a_period_is_seen_from_the_moment(text: str, first: str, last: str) -> N
     assert named_spans(text, AT) == (a_span(first, last),)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "first", "last"),
     [
         ("between March and June", "2023-03-01", "2023-06-30"),
@@ -160,7 +161,7 @@ def test_a_time_lies_between_two_days_or_goes_on_from_one_until_today(text: str,
     assert named_spans(text, AT) == (a_span(first, last),)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     ["before June", "until 8 May", "till yesterday", "before 2023-05-08", "Before last week", "weekly before 8 May"],
 )
@@ -178,21 +179,17 @@ def test_what_does_not_lie_between_two_days_is_two_days() -> None:
     assert named_spans("last year after March", AT) == (last_year, a_span("2023-04-01", "2023-06-14"))
 
 
-@pytest.mark.parametrize(
-    "text", ["9999 years before 8 May", "9999 years after 8 May 2023", "9999 years before 2023-05-08"]
-)
+@table("text", ["9999 years before 8 May", "9999 years after 8 May 2023", "9999 years before 2023-05-08"])
 def test_what_reaches_beyond_all_calendars_is_no_time(text: str) -> None:
     assert named_spans(text, AT) == ()
 
 
-@pytest.mark.parametrize(
-    "length", ["a few days", "several weeks", "1.5 years", "half a year", "every day", "last year"]
-)
+@table("length", ["a few days", "several weeks", "1.5 years", "half a year", "every day", "last year"])
 def test_a_length_that_is_vague_reaches_no_further_than_none(length: str) -> None:
     assert named_spans(f"{length} after 8 May", AT)[-1] == a_span("2023-05-09", "2023-06-14")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *(
@@ -265,7 +262,7 @@ def test_a_moment_needs_its_time_zone() -> None:
         named_spans("today", datetime(2023, 6, 14))
 
 
-@pytest.mark.parametrize(
+@table(
     ("start", "end", "problem"),
     [
         (datetime(2023, 1, 1), AT, "no time zone"),
@@ -364,7 +361,7 @@ def test_a_day_without_its_year_is_the_latest_that_is_not_after_the_moment(day: 
         assert at - span.start < (366 if (day.day, day.month) != (29, 2) else 8 * 366) * DAY
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "on the ",
@@ -389,7 +386,7 @@ def test_a_long_text_that_is_made_to_be_slow_names_nothing(text: str) -> None:
 MAY = a_span("2023-05-01", "2023-05-31")
 
 
-@pytest.mark.parametrize(
+@table(
     ("moment", "days"),
     [
         (MAY.start, 0),

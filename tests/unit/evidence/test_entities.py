@@ -2,13 +2,13 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evidence.asking import ROLES
 from recollect.evidence.entities import LONGEST, MOST, READ, canonical, entities, sought, spoken_name, tells
 from recollect.model.limits import unseen
+from tests.tables import table
 
 PIECES = [
     *("Ana", "Souza", "Rio", "de", "Janeiro", "NASA", "GitHub", "parse_line", "ana@acme.com", "@bob", "src/main.py"),
@@ -36,7 +36,7 @@ PIECES = [
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=60)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "names"),
     [
         ("we met Ana Souza in Rio de Janeiro", ["ana souza", "rio de janeiro"]),
@@ -65,7 +65,7 @@ def test_names_are_found_by_how_they_are_written(text: str, names: list[str] | N
     assert list(entities(text)) == (expected[text[:4]] if names is None else names)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "names"),
     [
         ("Please remember that. When Ana came, we left.", ["ana"]),
@@ -93,7 +93,7 @@ def test_who_said_it_is_a_name_of_it_and_a_role_is_none() -> None:
     assert [spoken_name(one) for one in (None, "", " ", "\u200d", "x" * 500)] == [None] * 5
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@table("form", ["NFC", "NFD"])
 def test_a_name_has_one_spelling(form: str) -> None:
     for written in ("José Ávila", "JOSÉ ÁVILA", "José  Ávila's", "José\tÁvila\u2019s"):
         assert canonical(unicodedata.normalize(form, written)) == "josé ávila"  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_any_text_has_some_names_or_none_each_once_and_short(text: str, speaker:
     sought(text)
 
 
-@pytest.mark.parametrize(
+@table(
     "piece",
     [
         "a",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.evidence.lexical import COUNTED, K1, UNKNOWN, B, Statistics, share, statistics, weigh
+from tests.tables import table
 
 words = st.sampled_from("abcdefghijklmnop")
 memories = st.dictionaries(words, st.integers(1, 5), max_size=6)
@@ -32,7 +33,7 @@ def test_a_word_said_once_in_a_memory_of_mean_length_is_worth_one_of_two_point_t
     assert shares("a", {"a": 1}) == [pytest.approx(1 / (1 + 1.2), rel=1e-15)]
 
 
-@pytest.mark.parametrize("times", [1, 2, 7, 65_535])
+@table("times", [1, 2, 7, 65_535])
 def test_a_word_said_again_adds_ever_less(times: int) -> None:
     assert shares("a", {"a": times}) == [pytest.approx(times / (times + 1.2), rel=1e-15)]
 
@@ -75,7 +76,7 @@ def test_a_word_asked_twice_is_asked_once() -> None:
     assert shares("abab", *memories) == shares("ab", *memories)
 
 
-@pytest.mark.parametrize("question", ["", "x"])
+@table("question", ["", "x"])
 def test_a_memory_without_any_of_the_words_has_no_evidence_and_not_a_zero(question: str) -> None:
     assert shares(question, {"a": 1}, {}) == [None, None]
 
@@ -119,9 +120,7 @@ def test_statistics_of_another_question_are_refused() -> None:
         share("ab", {"a": 1}, statistics("a", [{"a": 1}]))
 
 
-@pytest.mark.parametrize(
-    ("count", "total_length", "frequency"), [(1, 5, 2), (5, 1, 2), (1, 1, -1), (-1, 0, 0), (0, -1, 0)]
-)
+@table(("count", "total_length", "frequency"), [(1, 5, 2), (5, 1, 2), (1, 1, -1), (-1, 0, 0), (0, -1, 0)])
 def test_statistics_that_cannot_be_are_refused(count: int, total_length: int, frequency: int) -> None:
     with pytest.raises(InvalidInput, match="over the same memories"):
         Statistics(count=count, total_length=total_length, frequencies={"a": frequency})

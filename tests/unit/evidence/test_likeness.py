@@ -1,11 +1,10 @@
 """Which memories are like others that say the same in other words."""
 
-import pytest
-
 from recollect.evidence.likeness import NONE, alike, likeness
 from recollect.model.level import Level
 from recollect.model.memory import Kind
 from recollect.testing import a_memory
+from tests.tables import table
 
 TOLD, AGAIN = a_memory("a", text="Ana is in Rome."), a_memory("b", text="ana is in Rome")
 
@@ -15,7 +14,7 @@ def test_two_that_say_the_same_in_other_words_are_alike() -> None:
     assert likeness(TOLD) == likeness(AGAIN) != NONE
 
 
-@pytest.mark.parametrize("level", Level)
+@table("level", Level)
 def test_a_record_of_what_happened_is_like_nothing_else(level: Level) -> None:
     record = TOLD.changed(level=level)
     assert likeness(record) == NONE

@@ -4,11 +4,11 @@ import math
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evidence.linking import FEW, HOP, MOST_SHARED, Index, Link, leads_on, linked, named, rarity
+from tests.tables import table
 
 NAMES = ["ana", "ana souza", "ana lima", "access bank", "rio", "lima", "nasa", "x"]
 memories = st.lists(st.lists(st.sampled_from(NAMES), max_size=4, unique=True), min_size=1, max_size=30)
@@ -69,7 +69,7 @@ def test_one_memory_leads_to_another_by_a_name_that_few_mention() -> None:
     assert linked(common, ["ana"]) == {9: Link(1.0, "ana")}
 
 
-@pytest.mark.parametrize(
+@table(
     ("asked", "known", "found"),
     [
         (["ana"], ["ana souza", "rio"], ["ana souza"]),

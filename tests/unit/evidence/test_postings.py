@@ -15,6 +15,7 @@ from recollect.evidence import lexical
 from recollect.evidence.analysis import MOST, counts, key
 from recollect.evidence.lexical import Statistics
 from recollect.evidence.postings import GROWTH, Eligible, Postings, decode, encode
+from tests.tables import table
 
 Counts = Mapping[str, int]
 
@@ -208,7 +209,7 @@ def test_a_count_that_has_no_room_is_kept_as_the_largest_that_has() -> None:
     assert decode(encode({"a": MOST + 1})) == {key("a"): MOST}
 
 
-@pytest.mark.parametrize(
+@table(
     ("blob", "problem"),
     [
         (b"x", "no multiple of 10 bytes"),
@@ -225,9 +226,7 @@ def test_bytes_that_are_no_terms_are_refused_by_row(blob: bytes, problem: str) -
         Postings.of([encode({"a": 1}), b"", blob])
 
 
-@pytest.mark.parametrize(
-    "eligible", [np.ones(1, np.bool_), np.ones(3, np.bool_), np.ones(2, np.int64), np.ones((2, 1), np.bool_)]
-)
+@table("eligible", [np.ones(1, np.bool_), np.ones(3, np.bool_), np.ones(2, np.int64), np.ones((2, 1), np.bool_)])
 def test_a_mask_that_is_not_true_or_false_for_each_row_is_refused(eligible: Eligible) -> None:
     postings = indexed([{"a": 1}, {"b": 1}])
     with pytest.raises(FieldError, match="for 2 rows; give true or false for each"):

@@ -1,11 +1,11 @@
 """Which texts an answer has words of."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evidence.analysis import STOP_WORDS
 from recollect.evidence.quoting import quoted, quotes_every
+from tests.tables import table
 
 SEAT = "Ana prefers window seats on long flights"
 MEAL = "Ben orders the vegetarian meal before every trip"
@@ -13,7 +13,7 @@ LATE = "The early train to Basel was cancelled last winter"
 TEXTS = [SEAT, MEAL, LATE]
 
 
-@pytest.mark.parametrize(
+@table(
     ("answer", "places"),
     [
         ("I booked a seat at the window, as she prefers for flights.", []),  # her words, and nowhere three in a row
@@ -65,7 +65,7 @@ def test_stop_words_alone_quote_nothing() -> None:
     assert quoted(SEAT, [stop, SEAT, MEAL]) == [1]
 
 
-@pytest.mark.parametrize("order", [TEXTS, TEXTS[::-1]])
+@table("order", [TEXTS, TEXTS[::-1]])
 def test_an_answer_that_quotes_all_of_several_prefers_none(order: list[str]) -> None:
     assert quoted("\n".join(order), TEXTS) == []
     assert quoted("\n".join(order), [*TEXTS, "yes"]) == [], "what nobody can quote is no exception"

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evidence.sameness import VERSION, Differs, Same, difference, meaning, tokens
+from tests.tables import table
 
 SAME = [
     ("Ana prefers window seats", "ana prefers window seats."),
@@ -172,7 +172,7 @@ def near_twins() -> dict[str, list[tuple[str, str]]]:
 NEAR_TWINS = near_twins()
 
 
-@pytest.mark.parametrize("family", NEAR_TWINS)
+@table("family", NEAR_TWINS)
 def test_no_near_twin_is_taken_for_the_same(family: str) -> None:
     assert [pair for pair in NEAR_TWINS[family] if meaning(pair[0]) == meaning(pair[1])] == []
 
@@ -195,13 +195,13 @@ def test_three_digits_behind_a_point_are_only_the_same_as_themselves(whole: int,
     assert meaning(f"It was ${said}k") not in {meaning(f"It was ${other}k") for other in others - {said}}
 
 
-@pytest.mark.parametrize(("old", "new"), SAME)
+@table(("old", "new"), SAME)
 def test_what_carries_no_meaning_makes_no_difference(old: str, new: str) -> None:
     assert difference(old, new) == Same()
     assert meaning(old) == meaning(new)
 
 
-@pytest.mark.parametrize(("old", "new", "sort"), DIFFERENT)
+@table(("old", "new", "sort"), DIFFERENT)
 def test_what_carries_meaning_makes_a_difference_of_its_sort(old: str, new: str, sort: str) -> None:
     found = difference(old, new)
     assert isinstance(found, Differs)
@@ -209,7 +209,7 @@ def test_what_carries_meaning_makes_a_difference_of_its_sort(old: str, new: str,
     assert meaning(old) != meaning(new)
 
 
-@pytest.mark.parametrize(
+@table(
     ("old", "new", "expected"),
     [
         ("Ana lives in Argentina.", "Ana lives in Armenia.", Differs("name", "Argentina", "Armenia")),
@@ -232,7 +232,7 @@ def test_a_key_is_short_and_says_by_which_rules_it_was_made() -> None:
     assert int(digest, 16) >= 0
 
 
-@pytest.mark.parametrize("text", ["...", "?!", "—", '"', ", ,", "("])
+@table("text", ["...", "?!", "—", '"', ", ,", "("])
 def test_a_text_in_which_nothing_can_be_read_is_only_the_same_as_itself(text: str) -> None:
     assert difference(text, text) == Same()
     assert meaning(text) != meaning(text + "-")
@@ -328,7 +328,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("part", HOSTILE)
+@table("part", HOSTILE)
 def test_a_hostile_text_has_a_meaning_however_long_it_is(part: str) -> None:
     assert meaning(part * (100_000 // len(part))).startswith(f"{VERSION}:")
 
@@ -338,9 +338,7 @@ def test_a_megabyte_of_all_that_is_hostile_has_a_meaning() -> None:
     assert meaning("".join(part * (each // len(part)) for part in HOSTILE)).startswith(f"{VERSION}:")
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "\0", "\ud800", "\x1f|\x1f", "=", "|", "\n", "1" * 5000, "1" * 5000 + " million"]
-)
+@table("text", ["", " ", "\0", "\ud800", "\x1f|\x1f", "=", "|", "\n", "1" * 5000, "1" * 5000 + " million"])
 def test_no_text_is_refused(text: str) -> None:
     assert difference(text, text) == Same()
 

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from recollect.errors import FieldError
 from recollect.evidence.similarity import cosines, direction, directions, error_bound, near_cosines, nearest
+from tests.tables import table
 
 PARTS = st.floats(-1e300, 1e300, allow_nan=False, allow_infinity=False)
 
@@ -63,7 +64,7 @@ def test_of_several_vectors_the_nearest_counts(matrix: np.ndarray) -> None:
     ).all()
 
 
-@pytest.mark.parametrize(
+@table(
     ("vector", "problem"),
     [
         ([0.0, 0.0], "no direction"),
@@ -77,7 +78,7 @@ def test_what_has_no_direction_is_refused(vector: list[float], problem: str) -> 
         direction(vector)
 
 
-@pytest.mark.parametrize("size", [1e-320, 1e-200, 1.0, 1e200, 1.7e308])
+@table("size", [1e-320, 1e-200, 1.0, 1e200, 1.7e308])
 def test_the_size_of_a_vector_does_not_matter(size: float) -> None:
     assert direction([0.6 * size, 0.8 * size]) == pytest.approx([0.6, 0.8], abs=2e-3 if size < 1e-300 else 1e-7)
 

@@ -28,6 +28,7 @@ from recollect.evidence.turns import (
 )
 from recollect.model.table import NONE, Floats, Labels, microseconds
 from recollect.testing import NOW
+from tests.tables import table
 
 MINUTE = timedelta(minutes=1)
 WORDS = "abcdefgh"
@@ -234,7 +235,7 @@ def test_of_turns_said_at_once_the_ids_say_which_was_before_which() -> None:
     assert Talk(at_once).turns.before_that.tolist() == [2, NONE, NONE]
 
 
-@pytest.mark.parametrize(("asks", "lent"), [(True, ASKED), (False, TOLD)])
+@table(("asks", "lent"), [(True, ASKED), (False, TOLD)])
 def test_a_turn_has_its_own_words_and_those_of_the_two_before_it_by_their_share(asks: bool, lent: float) -> None:
     earlier = [({"a": 2, "b": 1}, asks), ({"b": 4, "c": 1}, True), ({"d": 9}, True)]
     times, length = heard({"a": 1}, earlier)
@@ -259,7 +260,7 @@ def test_a_long_turn_lends_no_more_than_forty_words_worth(counts: dict[str, int]
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("own", "earlier", "expected"),
     [
         (0.5, None, 0.5),

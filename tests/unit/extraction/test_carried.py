@@ -1,15 +1,15 @@
 """A text is carried by a turn if it says nothing but what was said there."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.extraction.carried import carried
+from tests.tables import table
 
 TURN = "I don't eat meat, I've been living in São Paulo since 2019 and I studied law; my rent is 1,200 EUR."
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "The user doesn't eat meat.",
@@ -23,7 +23,7 @@ def test_other_endings_the_speakers_name_and_words_that_say_nothing_are_carried(
     assert carried(text, TURN, "Ana")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "The user eats meat.",
@@ -43,7 +43,7 @@ def test_another_word_figure_or_name_is_not_and_nor_is_what_was_denied(text: str
     assert not carried(text, TURN, "Ana")
 
 
-@pytest.mark.parametrize(
+@table(
     ("turn", "text"),
     [
         ("Bo is in Paris and Ana lives with Cy", "Ana lives in Paris"),

@@ -1,6 +1,5 @@
 """What is read from a conversation by phrases alone: what lasts, of whom, and nothing else."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from recollect.extraction.phrases import extract_phrases
 from recollect.model.conversation import Role, Said
 from recollect.model.extraction import Extract
 from recollect.model.memory import Kind
+from tests.tables import table
 
 IMPORTANCE, CONFIDENCE = ImportancePolicy(), ConfidencePolicy()
 
@@ -22,7 +22,7 @@ def kinds(text: str) -> list[str]:
     return [extract.kind.value for extract in read(text)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "kind"),
     [
         ("My name is Ana.", Kind.PROFILE),
@@ -80,7 +80,7 @@ def test_what_lasts_is_read_with_its_kind(text: str, kind: Kind) -> None:
     assert (extract.text, extract.quote, extract.kind, extract.turn) == (text, text, kind, 0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "kind"),
     [
         ("i'm vegan btw", Kind.PROFILE),
@@ -129,7 +129,7 @@ def test_what_people_tell_an_assistant_in_passing_is_read(text: str, kind: Kind)
     assert kinds(text) == [kind.value]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("Remember that I take my coffee black.", "I take my coffee black."),
@@ -149,7 +149,7 @@ def test_what_somebody_asks_to_be_remembered_of_them_is(text: str, left: str) ->
     assert extract.text == left
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("I'm Bob and I work as a nurse.", ["I'm Bob", "I work as a nurse."]),
@@ -164,7 +164,7 @@ def test_two_sentences_that_and_joins_are_read_each_if_both_are_of_the_speaker(t
     assert [one.text for one in read(text)] == left
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Remember to send the file.",
@@ -203,7 +203,7 @@ def test_orders_small_talk_and_what_is_not_meant_is_left(text: str) -> None:
     assert read(text) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "I like that!",
@@ -253,7 +253,7 @@ def test_what_is_chat_or_doubt_or_of_others_is_left(text: str) -> None:
     assert read(text) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("Hey Jon! Well, I'm a vet.", "I'm a vet."),
@@ -276,7 +276,7 @@ def test_the_name_of_the_speaker_before_the_words_is_no_part_of_them() -> None:
     assert extract.text == "I prefer window seats."
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Bo: I prefer window seats.",
@@ -297,7 +297,7 @@ def test_one_statement_among_others_is_read_around_what_is_private() -> None:
     assert extract.text == "I'm a vet."
 
 
-@pytest.mark.parametrize("role", [Role.ASSISTANT, Role.SYSTEM, Role.TOOL])
+@table("role", [Role.ASSISTANT, Role.SYSTEM, Role.TOOL])
 def test_what_a_model_or_a_tool_says_of_itself_is_nothing(role: Role) -> None:
     assert read(Said(text="I love helping people. I live in a data centre.", role=role)) == ()
 
@@ -307,7 +307,7 @@ def test_a_rule_that_a_model_lays_down_is_implied() -> None:
     assert (extract.kind, extract.confidence) == (Kind.CONSTRAINT, CONFIDENCE.implied)
 
 
-@pytest.mark.parametrize("role", [Role.SYSTEM, Role.TOOL])
+@table("role", [Role.SYSTEM, Role.TOOL])
 def test_a_rule_that_a_tool_or_a_system_brings_is_nothing(role: Role) -> None:
     assert read(Said(text="All merges must be reviewed by two people.", role=role)) == ()
 
@@ -323,7 +323,7 @@ def test_a_story_told_in_steps_is_no_procedure() -> None:
     assert "procedure" not in kinds("First, the bus was late. Then we missed the train. Finally, we walked.")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "sure"),
     [
         ("I prefer trains.", CONFIDENCE.stated),
@@ -338,7 +338,7 @@ def test_how_sure_it_is_follows_from_how_it_was_said(text: str, sure: float) -> 
     assert extract.confidence == sure
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "worth"),
     [
         ("I'm allergic to peanuts.", IMPORTANCE.critical),
@@ -411,7 +411,7 @@ def test_any_conversation_gives_few_quotes_that_occur_in_order_and_always_the_sa
     assert extracts == read(*turns, most=most)
 
 
-@pytest.mark.parametrize(
+@table(
     "unit",
     [*'.I"[<-, \n!', "I ", ".)", "it ", "so, ", "and I ", "really ", "I love ", "step 1 ", "A: ", "```\n", "<private>"],
 )
@@ -419,7 +419,7 @@ def test_a_megabyte_of_the_same_ends(unit: str) -> None:
     assert len(read("x" + unit * (1_000_000 // len(unit)))) <= 10
 
 
-@pytest.mark.parametrize(
+@table(
     "sentence", ["I am a. ", "I love tea. ", "First, a. Then b. ", "I'm a a a a a ", "a some new ", ", I'm ", "I 1 a "]
 )
 def test_a_long_speech_ends(sentence: str) -> None:

@@ -11,6 +11,7 @@ from google.protobuf.struct_pb2 import Value
 from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError, InvalidInput
 from recollect.grpc.convert import LARGEST_WHOLE, given, parsed, told
@@ -82,7 +83,7 @@ def worded(field: FieldDescriptor, value: Any) -> Any:
     return [sent(kind, one) for one in value]
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.operation.name)
+@table("method", METHODS.values(), ids=lambda method: method.operation.name)
 def test_a_request_says_what_was_sent_and_nothing_else(method: Method) -> None:
     @settings(max_examples=8)
     @for_all(said(method.request.DESCRIPTOR))
@@ -92,7 +93,7 @@ def test_a_request_says_what_was_sent_and_nothing_else(method: Method) -> None:
     check()
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.operation.name)
+@table("method", METHODS.values(), ids=lambda method: method.operation.name)
 def test_a_request_that_says_nothing_gives_nothing(method: Method) -> None:
     assert given(method.request()) == {}
 
@@ -105,8 +106,8 @@ def test_what_is_empty_zero_or_false_is_given_all_the_same() -> None:
     assert given(recollect_pb2.RememberRequest(vector={"items": []}, metadata={})) == {"vector": [], "metadata": {}}
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize(
+@table("number", [math.nan, math.inf, -math.inf])
+@table(
     ("request_of", "field"),
     [
         (lambda n: recollect_pb2.RememberRequest(importance=n), "importance"),
@@ -139,7 +140,7 @@ def test_a_value_without_a_kind_is_refused() -> None:
     assert refused.value.field == "input"
 
 
-@pytest.mark.parametrize("body", [b"\xff", b"\x0a\x02\xff\xfe", b"\x0a\xff\xff\xff\xff\x0f"])
+@table("body", [b"\xff", b"\x0a\x02\xff\xfe", b"\x0a\xff\xff\xff\xff\x0f"])
 def test_bytes_that_are_no_message_are_refused(body: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"no recollect\.v1\.ForgetRequest"):
         parsed(recollect_pb2.ForgetRequest, body)
@@ -153,7 +154,7 @@ def test_a_message_that_is_nested_too_deep_is_refused() -> None:
         parsed(recollect_pb2.RecordActionRequest, framed(recollect_pb2.RecordActionRequest.INPUT_FIELD_NUMBER, value))
 
 
-@pytest.mark.parametrize("number", [LARGEST_WHOLE + 1, -(10**18) - 1, 10**400])
+@table("number", [LARGEST_WHOLE + 1, -(10**18) - 1, 10**400])
 def test_a_whole_number_that_a_double_cannot_tell_comes_as_digits(number: int) -> None:
     answer = told(recollect_pb2.Receipt, {"memory": {"metadata": {"a": [number], "b": {"c": number}}}})
     assert answer.memory.metadata["a"][0] == str(number)

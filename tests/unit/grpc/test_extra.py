@@ -4,11 +4,11 @@ import subprocess
 import sys
 from importlib import metadata
 
-import pytest
+from tests.tables import table
 
 
-@pytest.mark.parametrize("lacking", ["google", "grpc"])
-@pytest.mark.parametrize("module", ["recollect_pb2", "recollect_pb2_grpc"])
+@table("lacking", ["google", "grpc"])
+@table("module", ["recollect_pb2", "recollect_pb2_grpc"])
 def test_the_extra_is_named_where_it_is_not_installed(module: str, lacking: str) -> None:
     script = (
         f"import sys; sys.modules[{lacking!r}] = None\n"

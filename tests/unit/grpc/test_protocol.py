@@ -8,9 +8,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pydantic import AwareDatetime, BaseModel
+from tests.tables import table
 
 from recollect.grpc.server import METHODS, SERVICE, camel
 from recollect.grpc.v1 import recollect_pb2
@@ -110,7 +110,7 @@ def test_every_operation_has_a_call_and_every_call_is_an_operation_with_its_poli
     assert all(method.operation is OPERATIONS[method.operation.name] for method in METHODS.values())
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_a_call_is_described_in_the_words_of_its_operation(name: str) -> None:
     found = re.search(rf"((?:  // [^\n]*\n)+)  rpc {camel(name)}\(", PROTO.read_text(encoding="utf-8"))
     assert found is not None
@@ -122,7 +122,7 @@ def test_the_five_calls_of_seed_004_have_its_names() -> None:
     assert wanted_by_it <= {method.name for method in SERVICE.methods}
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_a_call_takes_and_gives_every_field_of_its_operation_and_no_other(name: str) -> None:
     method = SERVICE.methods_by_name[camel(name)]
     assert fields_there(method.input_type) == fields_wanted(OPERATIONS[name].request)

@@ -1,7 +1,7 @@
 """Every code has its status, and what is told of a problem fits into metadata."""
 
 import grpc
-import pytest
+from tests.tables import table
 
 from recollect.grpc.statuses import MOST_BYTES, STATUSES, as_message
 from recollect.service.problems import Code, Problem
@@ -16,7 +16,7 @@ def test_only_what_may_be_answered_a_moment_later_has_the_status_that_clients_re
     assert [code for code, status in STATUSES.items() if status is grpc.StatusCode.UNAVAILABLE] == [Code.BUSY]
 
 
-@pytest.mark.parametrize("letter", ["a", "é", "🌍", "\ud800"])
+@table("letter", ["a", "é", "🌍", "\ud800"])
 def test_a_problem_that_is_too_long_for_metadata_is_cut(letter: str) -> None:
     message = as_message(Problem(code=Code.INVALID, message=letter * 100_000, field=letter * 100_000))
     assert message.message.endswith("…")

@@ -8,6 +8,7 @@ import pytest
 from recollect.errors import FieldError
 from recollect.model.memory import Kind
 from recollect.model.trust import TRUST, Provenance
+from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading
 
@@ -26,7 +27,7 @@ def test_a_turn_is_an_event_with_who_where_and_when() -> None:
     assert draft.metadata == {"role": "user"}
 
 
-@pytest.mark.parametrize(
+@table(
     "turn",
     [
         {"text": "Hi", "speaker": "Ana", "at": NINE.timestamp(), "conversation_id": 7},
@@ -40,7 +41,7 @@ def test_what_programs_call_the_parts_of_a_turn_makes_no_difference(turn: dict[s
     assert (draft.text, draft.speaker, draft.at, draft.session) == ("Hi", "Ana", NINE, "7")
 
 
-@pytest.mark.parametrize(
+@table(
     ("role", "provenance"),
     [
         ("user", Provenance.IMPORT),
@@ -63,14 +64,14 @@ def test_a_role_that_is_not_known_is_a_tag() -> None:
     assert (draft.tags, draft.speaker, draft.metadata) == (("critic",), "critic", {"role": "critic"})
 
 
-@pytest.mark.parametrize("role", ["system", "developer", "SYSTEM"])
+@table("role", ["system", "developer", "SYSTEM"])
 def test_what_the_system_says_is_skipped_and_counted(role: str) -> None:
     read = reading("chat", a_turn(role=role), a_turn())
     assert len(list(read)) == 1
     assert read.notes.skipped == {"turns of the system": 1}
 
 
-@pytest.mark.parametrize("content", [None, "", "  \n", [], [{"type": "image_url", "image_url": {}}]])
+@table("content", [None, "", "  \n", [], [{"type": "image_url", "image_url": {}}]])
 def test_a_turn_without_words_is_skipped_and_counted(content: Any) -> None:
     read = reading("chat", a_turn(content, tool_calls=[{}]))
     assert list(read) == []
@@ -100,7 +101,7 @@ def test_conversations_without_a_name_are_told_apart_by_what_was_said() -> None:
     assert [draft.session for draft in drafts("chat", other)] == [three, four]
 
 
-@pytest.mark.parametrize("dated", [True, False])
+@table("dated", [True, False])
 def test_turns_of_one_moment_stay_in_their_order(dated: bool) -> None:
     stamp = {"timestamp": "2026-01-31"} if dated else {}
     turns = [{"content": f"turn {number}", "session": "s", **stamp} for number in range(50)]
@@ -120,7 +121,7 @@ def test_a_list_of_turns_or_conversations_is_read_like_lines() -> None:
     assert [one.id for one in drafts("chat", whole)] == [one.id for one in drafts("chat", *whole)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "told"),
     [
         ({"role": "user"}, "line 2, field 'content': is missing"),

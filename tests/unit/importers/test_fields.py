@@ -12,6 +12,7 @@ from recollect.errors import FieldError
 from recollect.importers.fields import a_label, a_moment, an_end, some_metadata, some_tags
 from recollect.model import limits
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS
+from tests.tables import table
 
 from .reading import NOW
 
@@ -23,7 +24,7 @@ JSON = st.recursive(
 NINE = datetime(2026, 1, 31, 9, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "zoned"),
     [
         ("2026-01-31T09:00:00Z", True),
@@ -43,12 +44,12 @@ def test_a_moment_is_iso_or_of_unix_and_utc_where_it_does_not_say(given: Any, zo
     assert sum(assumed.values()) == (0 if zoned else 1)
 
 
-@pytest.mark.parametrize("given", [None, ""])
+@table("given", [None, ""])
 def test_no_moment_is_none(given: Any) -> None:
     assert a_moment("at", given, NOW, Counter()) is None
 
 
-@pytest.mark.parametrize(
+@table(
     "given",
     [
         *("yesterday", "2026-13-01", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00", "1899-12-31T00:00Z"),
@@ -84,7 +85,7 @@ def test_a_moment_comes_back_as_it_was_written(moment: datetime) -> None:
         assert a_moment("at", moment.isoformat(), NOW, Counter()) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "label"),
     [
         ("Ana", "Ana"),
@@ -101,7 +102,7 @@ def test_a_label_is_without_what_nobody_can_see(given: Any, label: str | None) -
     assert a_label("speaker", given) == label
 
 
-@pytest.mark.parametrize("given", [True, 1.5, [], {}, "x" * 257, "x" * 1_000_000, 10**400])
+@table("given", [True, 1.5, [], {}, "x" * 257, "x" * 1_000_000, 10**400])
 def test_what_is_no_label_is_refused(given: Any) -> None:
     with pytest.raises(FieldError, match="field 'speaker'"):
         a_label("speaker", given)

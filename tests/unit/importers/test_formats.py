@@ -15,6 +15,7 @@ from recollect.importers.reading import MOST_TOLD
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance
+from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading
 from .test_fields import JSON
@@ -42,7 +43,7 @@ def test_there_is_a_sample_of_every_format() -> None:
     assert SAMPLES.keys() == FORMATS.keys()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_the_same_file_gives_the_same_drafts_and_another_scope_other_ids(name: str) -> None:
     found = drafts(name, *SAMPLES[name])
     assert found
@@ -52,18 +53,18 @@ def test_the_same_file_gives_the_same_drafts_and_another_scope_other_ids(name: s
     assert len({draft.id for draft in (*found, *others)}) == 2 * len(found)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_an_id_does_not_hang_on_what_the_file_is_called(name: str) -> None:
     renamed = list(reading(name, *SAMPLES[name], source="elsewhere.jsonl"))
     assert [draft.id for draft in renamed] == [draft.id for draft in drafts(name, *SAMPLES[name])]
 
 
-@pytest.mark.parametrize("source", [None, "", "\u200b", "x" * 2_000])
+@table("source", [None, "", "\u200b", "x" * 2_000])
 def test_a_file_without_a_name_that_can_be_kept_is_called_by_its_format(source: str | None) -> None:
     assert [one.source for one in reading("chat", *SAMPLES["chat"], source=source)] == ["chat"] * 3
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_a_file_is_read_no_further_than_it_is_asked_for(name: str) -> None:
     def lines() -> Iterator[str]:
         yield json.dumps(SAMPLES[name][0])
@@ -104,7 +105,7 @@ def test_whatever_a_line_is_it_is_read_or_refused(name: str, line: str) -> None:
     assert len(list(reading(name, line, SAMPLES[name][0], skip_bad=True))) <= 3
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_one_bad_line_among_many_is_left_out_alone_and_only_the_first_few_are_told(name: str) -> None:
     read = reading(name, *SAMPLES[name], *["nonsense"] * 100, skip_bad=True)
     assert len(list(read)) == len(drafts(name, *SAMPLES[name]))
@@ -112,7 +113,7 @@ def test_one_bad_line_among_many_is_left_out_alone_and_only_the_first_few_are_to
     assert read.notes.told[0].line == len(SAMPLES[name]) + 1
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_an_id_and_a_key_are_made_of_nothing_that_is_secret(name: str) -> None:
     def made(secret: str) -> list[tuple[object, object]]:
         lines = [json.dumps(one).replace("Likes tea", secret).replace("Hello", secret) for one in SAMPLES[name]]
@@ -124,7 +125,7 @@ def test_an_id_and_a_key_are_made_of_nothing_that_is_secret(name: str) -> None:
     assert made("PIN 1234") == made("PIN 9876") != made("PIN of the card")
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_what_has_no_date_has_a_key_of_its_own(name: str) -> None:
     found = drafts(name, *SAMPLES[name])
     keys = [draft.key for draft in found if draft.at is None]
@@ -133,7 +134,7 @@ def test_what_has_no_date_has_a_key_of_its_own(name: str) -> None:
     assert all(draft.key is None for draft in found if draft.at is not None)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_a_format_is_known_by_its_first_record(name: str) -> None:
     for sample in SAMPLES[name]:
         found = recognised(["", json.dumps(sample), "nonsense"])
@@ -141,8 +142,6 @@ def test_a_format_is_known_by_its_first_record(name: str) -> None:
     assert recognised(json.dumps(SAMPLES[name][0], indent=2).splitlines()) is FORMATS[name]
 
 
-@pytest.mark.parametrize(
-    "line", ["", "nonsense", "7", "[]", "{}", '{"id": "a"}', '{"format": "recollect-export"}', "[" * 100_000]
-)
+@table("line", ["", "nonsense", "7", "[]", "{}", '{"id": "a"}', '{"format": "recollect-export"}', "[" * 100_000])
 def test_what_is_of_no_format_is_not_recognised(line: str) -> None:
     assert recognised([line]) is None

@@ -7,6 +7,7 @@ import pytest
 from recollect.errors import FieldError
 from recollect.model.memory import Kind
 from recollect.model.trust import Provenance
+from tests.tables import table
 
 from .reading import drafts, reading
 
@@ -27,7 +28,7 @@ def test_each_observation_is_a_fact_that_says_whom_it_is_about() -> None:
         assert (draft.provenance, draft.source, draft.at) == (Provenance.IMPORT, "notes.jsonl", None)
 
 
-@pytest.mark.parametrize(("type", "text"), [("company", "Acme (company)"), ("", "Acme"), (None, "Acme")])
+@table(("type", "text"), [("company", "Acme (company)"), ("", "Acme"), (None, "Acme")])
 def test_of_what_nothing_is_known_there_is_the_name(type: Any, text: str) -> None:
     (draft,) = drafts("mcp-memory", an_entity(name="Acme", type=type))
     assert (draft.text, draft.kind) == (text, Kind.ENTITY)
@@ -71,7 +72,7 @@ def test_what_is_there_twice_is_there_once() -> None:
     assert read.notes.skipped == {"said before in the file": 3}
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "told"),
     [
         ({"name": "Ana"}, "line 1, field 'type': is missing"),

@@ -8,6 +8,7 @@ import pytest
 from recollect.errors import FieldError
 from recollect.model.memory import LONGEST_METADATA, Kind
 from recollect.model.trust import Provenance
+from tests.tables import table
 
 from .reading import drafts, reading
 
@@ -28,7 +29,7 @@ def test_a_memory_is_a_fact_with_its_tags_date_and_origin() -> None:
     assert draft.metadata == {"type": "taste", "mem0": {"user_id": "ana", "agent_id": "bot", "run_id": "r1"}}
 
 
-@pytest.mark.parametrize(
+@table(
     "shape",
     [
         lambda items: [{"results": items}],
@@ -108,7 +109,7 @@ def test_the_same_words_under_another_id_are_said_again_with_nothing_beside_them
     assert (again.text, again.tags, again.metadata) == (first.text, (), None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "told"),
     [
         ({"id": "m1"}, "line 1, field 'memory': is missing"),

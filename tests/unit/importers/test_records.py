@@ -6,13 +6,14 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.importers.records import LONGEST, parsed, records
+from tests.tables import table
 
 
 def test_each_line_is_a_record_and_blank_ones_are_none() -> None:
     assert list(records(['{"a": 1}\n', "\n", "  \r\n", '{"b": 2}\r\n'])) == [(1, '{"a": 1}'), (4, '{"b": 2}')]
 
 
-@pytest.mark.parametrize("indent", [1, 2, 4])
+@table("indent", [1, 2, 4])
 def test_a_document_of_many_lines_is_one_record(indent: int) -> None:
     value = {"results": [{"memory": "a"}, {"memory": "b"}]}
     ((number, text),) = records(["\n", *json.dumps(value, indent=indent).splitlines(keepends=True)])
@@ -28,7 +29,7 @@ def test_nothing_has_no_records() -> None:
     assert list(records([])) == list(records(["\n", " "])) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "problem"),
     [
         ("{", "line 7: this is no JSON"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.ageing import Ageing, Keeping, ageing, unfound
@@ -57,7 +58,7 @@ def stand_ins(found: Ageing) -> dict[str, tuple[Level, ...]]:
     return {one.memory.id: one.stands_for for one in found.changed if one.stands_for != one.memory.stands_for}
 
 
-@pytest.mark.parametrize(
+@table(
     ("age", "gone", "by", "standing"),
     [
         (30, [], None, ()),
@@ -107,7 +108,7 @@ def test_events_stay_unless_it_is_said_how_long_they_are_kept() -> None:
     assert stand_ins(found) == {"day": (EVENT,)}
 
 
-@pytest.mark.parametrize(("least", "by"), [(DAY_, "day"), (WEEK, "week"), (MONTH, "month"), (YEAR, "year")])
+@table(("least", "by"), [(DAY_, "day"), (WEEK, "week"), (MONTH, "month"), (YEAR, "year")])
 def test_who_stands_in_is_as_coarse_as_it_is_said(least: Level, by: str) -> None:
     found = ageing(a_day(40), keeping(least=least), NOW)
     assert told_by(found) == {by}
@@ -159,7 +160,7 @@ def test_what_is_told_in_part_by_now_is_found_in_part() -> None:
     assert [one.id for one in unfound(none, before=half)] == ["week"]
 
 
-@pytest.mark.parametrize("changed", [{"status": Status.FORGOTTEN}, {"left": (Index.VECTOR,)}, {"derived_from": ()}])
+@table("changed", [{"status": Status.FORGOTTEN}, {"left": (Index.VECTOR,)}, {"derived_from": ()}])
 def test_what_has_left_is_found_by_what_stands_in_for_it_and_tells_it_and_is_there(changed: dict[str, Any]) -> None:
     there = {str(one.id): one for one in a_day(40)}
     there["segment"] = there["segment"].changed(left=(Index.VECTOR,))
@@ -264,7 +265,7 @@ def test_a_wish_is_for_the_job_that_goes_by_it() -> None:
             Wish(max_age_days=wrong)
 
 
-@pytest.mark.parametrize("policy", [VectorPolicy, Bm25Policy])
+@table("policy", [VectorPolicy, Bm25Policy])
 def test_how_long_is_said_in_days_or_as_never(policy: Any) -> None:
     kept = retention_of(policy(segment_retention_days=1, day_retention_days="never"))
     assert kept == {EVENT: None, SEGMENT: DAY, GRIP: 30 * DAY, DAY_: None, WEEK: 1825 * DAY}

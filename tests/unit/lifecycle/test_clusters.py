@@ -4,10 +4,10 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.tables import table
 
 from recollect.evidence.similarity import directions
 from recollect.lifecycle import clusters as clustering
@@ -84,6 +84,6 @@ def test_many_that_are_the_same_are_one_however_many_each_is_linked_with() -> No
     assert [len(group) for group in found(same)] == [5 * clustering.NEAREST] * 2
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
+@table("count", [0, 1, 2])
 def test_of_none_or_too_few_there_is_no_cluster(count: int) -> None:
     assert found(directions(np.ones((count, 4))) if count else np.empty((0, 4), dtype=np.float32)) == []

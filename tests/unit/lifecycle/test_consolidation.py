@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.evaluation.pairs import shipped_pairs
@@ -82,7 +83,7 @@ def test_fewer_than_the_least_stay_and_it_is_said_why() -> None:
     assert all(one.reason.startswith("too few say all of the same: ") for one in found.left)
 
 
-@pytest.mark.parametrize(("one", "other"), CONTRADICTING)
+@table(("one", "other"), CONTRADICTING)
 def test_what_contradicts_is_never_put_together_and_neither_of_the_two_takes_part(one: str, other: str) -> None:
     memories = sayings(one, f"{one}!", f"{one}.", other)
     found = decide(memories)
@@ -90,13 +91,13 @@ def test_what_contradicts_is_never_put_together_and_neither_of_the_two_takes_par
     assert "may contradict what is near it: " in found.left[3].reason
 
 
-@pytest.mark.parametrize(("one", "other"), TURNED)
+@table(("one", "other"), TURNED)
 def test_what_could_turn_a_sentence_is_no_addition_to_it(one: str, other: str) -> None:
     groups = decide(sayings(one, other), least=2).groups
     assert groups == ()
 
 
-@pytest.mark.parametrize(
+@table(
     "differing",
     [
         {"kind": Kind.FACT},
@@ -132,7 +133,7 @@ def labelled(path: Path | None) -> list[tuple[str, str, str]]:
     return [(one["old"], one["new"], one["label"]) for one in found]
 
 
-@pytest.mark.parametrize(("path", "same", "others"), [(None, 90, 5), (UNSEEN, 24, 1)], ids=["ours", "unseen"])
+@table(("path", "same", "others"), [(None, 90, 5), (UNSEEN, 24, 1)], ids=["ours", "unseen"])
 def test_of_all_labelled_pairs_no_update_is_put_together(path: Path | None, same: int, others: int) -> None:
     """Also where they are not near each other. In each of the others, one text says all of the other, and more."""
     taken = Counter(label for old, new, label in labelled(path) if decide(sayings(old, new), least=2).groups)
@@ -163,7 +164,7 @@ def test_no_more_become_one_than_a_memory_can_name_and_the_rest_is_told() -> Non
     assert {one.reason for one in found.left} == {f"more than {MOST} say the same; the next run goes on"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("importances", "made", "expected"),
     [
         ((0.2, 0.5), (), 0.5 + 0.1),
@@ -190,9 +191,7 @@ def test_each_memory_is_in_one_group_or_left_or_near_too_few(texts: list[str]) -
     assert len(named) == (len(memories) if len(memories) >= 3 else 0)
 
 
-@pytest.mark.parametrize(
-    "given", [{"threshold": 0.0}, {"threshold": 1.5}, {"least": 1}, {"least": 65}, {"more_than": -1}]
-)
+@table("given", [{"threshold": 0.0}, {"threshold": 1.5}, {"least": 1}, {"least": 65}, {"more_than": -1}])
 def test_a_policy_that_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(FieldError):
         ConsolidationPolicy(**given)

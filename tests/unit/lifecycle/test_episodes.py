@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.episodes import begun, ended, episode_of, outcome_of, some_texts, sureness
@@ -45,7 +46,7 @@ def test_an_action_is_read_as_it_was_kept(
     assert action_of(a_record(told(action), Level.ACTION, kind=Kind.EVENT)) == action
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("by hand", "[1]", "{}", "[" * 9999),
@@ -58,7 +59,7 @@ def test_an_action_that_somebody_wrote_over_is_told_by_its_words(text: str) -> N
     assert (found.type, found.output, found.result) == ("?", text, Result.UNKNOWN)
 
 
-@pytest.mark.parametrize(
+@table(
     "metadata",
     [
         {"outcome": 2.0, "completed_at": NOON.isoformat()},

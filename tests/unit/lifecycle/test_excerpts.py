@@ -2,9 +2,9 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.lifecycle.excerpts import MORE, Sentence, joined, plain, sentences, shortened
 
@@ -21,7 +21,7 @@ def asides(text: str) -> list[str]:
     return [one.text for one in sentences(text) if one.aside]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("I like window seats. The budget is 3,000 euros!", ["I like window seats.", "The budget is 3,000 euros!"]),
@@ -45,7 +45,7 @@ def test_a_text_is_cut_where_its_sentences_end(text: str, found: list[str]) -> N
     assert asides(text) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("# Trip\n\n- **Flights**: window\n* [Hotel](https://h.example/a?b=c) near\n> *quoted* words", [
@@ -77,7 +77,7 @@ def test_what_has_no_word_is_kept_where_it_can_be_seen() -> None:
     assert sentences("\u200b\u2060\ufeff\u202e") == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("  a  b\tc\n d ", "a b c d"),
@@ -134,7 +134,7 @@ def test_lines_that_end_without_a_mark_get_one_between_them() -> None:
     assert joined(["one"]) == "one"
 
 
-@pytest.mark.parametrize(
+@table(
     "piece",
     [
         ".",

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.periods import Period
@@ -115,7 +116,7 @@ def test_a_key_names_its_period(moment: datetime, level: Level, zone: tzinfo) ->
     assert Period.parse(level, period.key) == period
 
 
-@pytest.mark.parametrize(
+@table(
     ("level", "key", "first", "told"),
     [
         (Level.DAY, "2026-03-02", date(2026, 3, 2), "Monday, 2 March 2026"),
@@ -133,7 +134,7 @@ def test_a_period_is_written_as_a_key_and_told_to_people(level: Level, key: str,
     assert (period.key, str(period), Period.parse(level, key)) == (key, told, period)
 
 
-@pytest.mark.parametrize(
+@table(
     ("level", "key"),
     [
         *((Level.DAY, key) for key in ("2026-02-29", "2026-3-1", "20260301", "2026-W09-1", "2026-03", "", "today")),
@@ -148,7 +149,7 @@ def test_what_names_no_period_of_the_level_is_refused_with_one_that_does(level: 
         Period.parse(level, key)
 
 
-@pytest.mark.parametrize(
+@table(
     ("level", "key"),
     [
         *((Level.DAY, key) for key in ("9999-12-31", "0001-01-01", "1898-12-31", "2201-01-01")),
@@ -160,7 +161,7 @@ def test_a_period_that_no_memory_can_be_of_is_refused(level: Level, key: str) ->
         Period.parse(level, key)
 
 
-@pytest.mark.parametrize("level", [Level.EVENT, Level.SEGMENT, Level.GRIP])
+@table("level", [Level.EVENT, Level.SEGMENT, Level.GRIP])
 def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> None:
     problem = f"'level': {level.value} is none of the calendar; give one of day, week, month, year"
     with pytest.raises(FieldError, match=problem):
@@ -171,7 +172,7 @@ def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> No
         Period.parse(level, "2026")
 
 
-@pytest.mark.parametrize(
+@table(
     ("level", "first", "problem"),
     [
         (Level.WEEK, date(2026, 3, 3), "2026-03-03 is not the first day of its week, which is 2026-03-02"),
@@ -185,7 +186,7 @@ def test_a_period_begins_with_its_first_day(level: Level, first: date, problem: 
         Period(level, first)
 
 
-@pytest.mark.parametrize("moment", [datetime(2026, 3, 1), limits.LATEST, limits.EARLIEST - INSTANT])
+@table("moment", [datetime(2026, 3, 1), limits.LATEST, limits.EARLIEST - INSTANT])
 def test_a_moment_that_no_memory_can_have_is_refused(moment: datetime) -> None:
     with pytest.raises(FieldError, match="'moment'"):
         Period.of(moment, Level.DAY, UTC)
@@ -193,7 +194,7 @@ def test_a_moment_that_no_memory_can_have_is_refused(moment: datetime) -> None:
         Period(Level.DAY, date(2026, 3, 1)).over_by(moment, UTC)
 
 
-@pytest.mark.parametrize(
+@table(
     ("zone", "key", "hours"),
     [
         ("Europe/Lisbon", "2026-03-29", 23),  # clocks go forward at night

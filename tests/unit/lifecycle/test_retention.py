@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import InvalidInput
 from recollect.lifecycle.retention import (
@@ -65,7 +66,7 @@ def test_what_reaches_the_threshold_is_retained(worth: float, threshold: float) 
     assert retained(worth, threshold) is (worth >= threshold)
 
 
-@pytest.mark.parametrize("number", [-0.1, 1.1, math.nan, math.inf, -math.inf])
+@table("number", [-0.1, 1.1, math.nan, math.inf, -math.inf])
 def test_what_is_not_within_0_to_1_is_refused_by_name(number: float) -> None:
     for judge in (value, normalised_value):
         with pytest.raises(InvalidInput, match="'outcome'"):
@@ -141,7 +142,7 @@ def test_none_goes_that_is_under_way_or_pinned_and_no_more_than_need_to(
     assert all((one.value or 0.0) <= (other.value or 0.0) for one in enough for other in free)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "bad", "problem"),
     [
         ("enabled", 1, "enabled"),

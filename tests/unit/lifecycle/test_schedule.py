@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.schedule import GRACE, Schedule, SchedulerPolicy, an_expression
@@ -28,7 +29,7 @@ def dues(schedule: Schedule, since: str, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@table(
     ("expression", "since", "expected"),
     [
         ("0 1 * * *", "2026-12-30 01:00", ["2026-12-31 01:00", "2027-01-01 01:00"]),
@@ -46,7 +47,7 @@ def test_a_job_falls_due_when_cron_says(expression: str, since: str, expected: l
     assert dues(Schedule(expression), since, len(expected)) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("zone", "expression", "since", "expected"),
     [
         (LISBON, "0 1 * * *", "2026-06-01 12:00", ["2026-06-02 00:00"]),
@@ -84,7 +85,7 @@ def test_the_last_moment_is_the_present_one_to_the_microsecond() -> None:
     assert schedule.after(due - timedelta(microseconds=1)) == due
 
 
-@pytest.mark.parametrize("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1)])
+@table("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1)])
 def test_at_the_ends_of_time_there_is_nothing_beyond(moment: datetime) -> None:
     schedule = Schedule("0 12 1 6 *", LISBON)
     found = [schedule.latest(moment), schedule.after(moment)]
@@ -138,7 +139,7 @@ def test_forwards_and_backwards_the_moments_are_the_same(expression: str, zone: 
     assert schedule.after(before - timedelta(microseconds=1)) == before
 
 
-@pytest.mark.parametrize(
+@table(
     "expression",
     [
         *("nonsense", "* * * *", "* * * * * *", "0 0 0 * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *"),
@@ -162,7 +163,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert policy.catch_up is True
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value", "problem"),
     [
         ("rollup", "sometimes", "is no schedule"),

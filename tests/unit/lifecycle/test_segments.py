@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.lifecycle.segments import GAP, MOST_EVENTS, MOST_TOKENS, cut, has_ended, sessions
 from recollect.model.level import Level
@@ -145,7 +145,7 @@ def test_sessions_come_in_the_order_in_which_they_began_and_those_of_none_are_on
     assert ids(sessions(events)) == [["a", "d"], ["b"], ["c", "e"]]
 
 
-@pytest.mark.parametrize(
+@table(
     ("later", "since", "ended"),
     [(False, GAP, False), (False, GAP + INSTANT, True), (True, timedelta(0), True), (False, -GAP, False)],
 )

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.sessions import (
@@ -53,7 +54,7 @@ def test_what_is_kept_of_a_session_is_told_of_it() -> None:
     assert not session_of(over).under_way
 
 
-@pytest.mark.parametrize(("silent", "over"), [(24 * HOUR, True), (24 * HOUR - timedelta.resolution, False)])
+@table(("silent", "over"), [(24 * HOUR, True), (24 * HOUR - timedelta.resolution, False)])
 def test_a_session_is_over_after_so_long_a_silence_and_not_before(silent: timedelta, over: bool) -> None:
     assert fell_silent(active(BEGUN, NOW + HOUR), 24 * HOUR, NOW + HOUR + silent) is over
 
@@ -65,13 +66,13 @@ def test_a_clock_that_went_back_ends_no_session_and_the_next_activity_is_by_that
     assert session_of(ended(BEGUN, NOW - HOUR)).ended_at == NOW
 
 
-@pytest.mark.parametrize("noted", [None, 7, "", "yesterday", "2026-01-01T00:00:00", "9999-01-01T00:00:00+00:00", [1]])
+@table("noted", [None, 7, "", "yesterday", "2026-01-01T00:00:00", "9999-01-01T00:00:00+00:00", [1]])
 def test_what_somebody_noted_by_hand_that_is_no_moment_counts_as_nothing(noted: Any) -> None:
     odd = BEGUN.changed(metadata={"last_active_at": noted, "ended_at": noted, "summarised": noted})
     assert session_of(odd) == session_of(BEGUN)
 
 
-@pytest.mark.parametrize(
+@table(
     ("titles", "told"),
     [
         ([], "It ended without a summary, and nothing that was saved in it is left."),
@@ -86,20 +87,20 @@ def test_a_session_that_nobody_summed_up_tells_what_was_saved_in_it(titles: list
     assert session_of(BEGUN, titles).summary is None
 
 
-@pytest.mark.parametrize("hours", [0.0, -1.0, float("nan"), float("inf"), 87_600.1])
+@table("hours", [0.0, -1.0, float("nan"), float("inf"), 87_600.1])
 def test_a_silence_of_no_time_and_one_without_end_are_refused(hours: float) -> None:
     with pytest.raises(FieldError, match="inactivity_hours"):
         SessionsPolicy(inactivity_hours=hours)
 
 
-@pytest.mark.parametrize("given", [timedelta(), -HOUR, timedelta.max, 24, "24h", None])
+@table("given", [timedelta(), -HOUR, timedelta.max, 24, "24h", None])
 def test_an_inactivity_is_a_length_of_time(given: Any) -> None:
     with pytest.raises(FieldError, match="inactivity"):
         an_inactivity("inactivity", given)
     assert an_inactivity("inactivity", HOUR) == HOUR
 
 
-@pytest.mark.parametrize("given", ["", " \n", "x" * (LONGEST_SUMMARY + 1), "\x00", "\ud800", None, 7])
+@table("given", ["", " \n", "x" * (LONGEST_SUMMARY + 1), "\x00", "\ud800", None, 7])
 def test_a_summary_says_something_and_not_too_much(given: Any) -> None:
     with pytest.raises(FieldError, match="summary"):
         a_summary("summary", given)

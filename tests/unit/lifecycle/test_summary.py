@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.summary import ROOM, ExtractiveSummariser
@@ -125,7 +126,7 @@ def test_a_long_passage_gives_its_best_sentences_and_a_long_sentence_is_cut_behi
     assert len(cut) <= LONGEST_BULLET
 
 
-@pytest.mark.parametrize(
+@table(
     ("speaker", "text", "shown"),
     [
         ("Ana", "Ana: I like museums", "Ana: I like museums"),
@@ -143,12 +144,12 @@ def test_who_said_it_stands_before_it_once(speaker: str | None, text: str, shown
     assert texts(made((speaker, text))) == [shown]
 
 
-@pytest.mark.parametrize("level", SAID)
+@table("level", SAID)
 def test_what_was_said_is_cut_into_sentences_at_every_level_below_the_calendar(level: Level) -> None:
     assert texts(made(("Ana", "Hi! I like **museums**."), level=level)) == ["Ana: I like museums."]
 
 
-@pytest.mark.parametrize("level", NODES)
+@table("level", NODES)
 def test_points_of_finer_summaries_are_taken_as_they_are(level: Level) -> None:
     points = ["Ana: Hi! I like **museums**.", "Ben: The hotel [in Lisbon] is near. Is it?", "Ana: We go in June."]
     summary = made(*[(None, point) for point in points], level=level)
@@ -176,7 +177,7 @@ def test_a_point_that_was_written_by_hand_and_is_too_long_is_cut() -> None:
     assert point == f"{' '.join(['museum'] * 57)}…"
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "level", "title", "shown"),
     [
         (["👍", "🎉🎉", "👍"], Level.SEGMENT, "3 events", ["👍"]),
@@ -239,7 +240,7 @@ def test_no_text_breaks_it(given: list[tuple[str, str | None, int]], level: Leve
     assert summary.title.splitlines() == [summary.title]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("word " * 40_000, "x" * 200_000, "." * 200_000 + "a", "[a" * 100_000, "**a" * 60_000, "a\n" * 20_000),
@@ -248,7 +249,7 @@ def test_no_text_breaks_it(given: list[tuple[str, str | None, int]], level: Leve
     ],
     ids=lambda text: text[:8],
 )
-@pytest.mark.parametrize("level", [Level.SEGMENT, Level.DAY])
+@table("level", [Level.SEGMENT, Level.DAY])
 def test_a_very_long_text_of_one_thing_has_a_summary(text: str, level: Level) -> None:
     assert len(made(("Ana", text), level=level).bullets) >= 1
 

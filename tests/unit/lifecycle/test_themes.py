@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.lifecycle.pleasantries import pleasantries, vague_words
 from recollect.lifecycle.themes import LONGEST_WORD, NAME, NUMBER, PLEASANTRY, SPEAKER, Themes, names, read
@@ -90,7 +90,7 @@ def test_words_of_other_languages_are_shown_without_their_stop_words() -> None:
     assert phrases("я хочу билет в Лиссабон", "бюджет поездки в Лиссабон")[0] == "Лиссабон"
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["👍", "🎉"], ["who am I", "so be it"]])
+@table("texts", [[], [""], ["👍", "🎉"], ["who am I", "so be it"]])
 def test_what_has_no_words_has_no_phrases(texts: list[str]) -> None:
     assert phrases(*texts) == []
 

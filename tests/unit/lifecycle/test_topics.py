@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.lifecycle.topics import FLOOR, Grouping, TopicsPolicy, about
 from recollect.model.memory import MemoryId
@@ -17,7 +18,7 @@ DAY = timedelta(days=1)
 ANA = Scope.parse("acme/ana")
 
 
-@pytest.mark.parametrize(
+@table(
     ("days", "expected"),
     [
         (-5, 2 * math.log(4)),
@@ -127,7 +128,7 @@ def test_who_says_all_of_it_is_not_what_it_is_about() -> None:
     assert "vet" in label.lower()
 
 
-@pytest.mark.parametrize("text", ["???", "🙂🙂", "12 12", "\u200bx", "the of and"])
+@table("text", ["???", "🙂🙂", "12 12", "\u200bx", "the of and"])
 def test_memories_that_tell_nothing_have_a_label_all_the_same(text: str) -> None:
     label, _ = named(text, text, text)
     assert label.strip()

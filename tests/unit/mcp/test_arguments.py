@@ -3,15 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from recollect.mcp.arguments import meant
 from recollect.mcp.catalogue import entries
+from tests.tables import table
 
 TOOL = replace(entries()["remember"], no_texts={"tags", "n", "yes", "drafts", "metadata"}, moments={"at", "drafts.at"})
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "given", "expected"),
     [
         ("text", "[1]", "[1]"),
@@ -36,7 +35,7 @@ def test_null_is_as_if_nothing_were_said() -> None:
     assert meant(TOOL, {"text": None, "tags": None, "n": 0}) == {"n": 0}
 
 
-@pytest.mark.parametrize(
+@table(
     ("tool", "texts", "others"),
     [
         ("recall", {"scope", "query", "as_of", "profile"}, {"tokens", "turns", "depth", "levels", "overrides"}),
@@ -53,7 +52,7 @@ def test_a_tool_knows_which_arguments_are_no_texts_also_those_it_does_not_tell_o
     assert no_texts >= others
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "given", "expected"),
     [
         ("at", "2026-11-10", "2026-11-10T00:00Z"),
@@ -78,7 +77,7 @@ def test_a_day_is_its_beginning_where_a_moment_is_meant_and_nowhere_else(name: s
     assert meant(TOOL, {name: given}) == {name: expected}
 
 
-@pytest.mark.parametrize(
+@table(
     ("tool", "moments"),
     [
         ("recall", ["as_of", "known_at"]),

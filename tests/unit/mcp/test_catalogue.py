@@ -14,6 +14,7 @@ from recollect.service.access import WHOLE, Caller, Grant, Reach, Right, owner
 from recollect.service.operation import Effect, Toolset
 from recollect.service.operations import OPERATIONS
 from recollect.service.service import Service
+from tests.tables import table
 
 ANA = Scope.parse("acme/ana")
 
@@ -28,7 +29,7 @@ def test_the_catalogue_is_what_the_operations_are() -> None:
     assert list(entries()) == list(OPERATIONS)
 
 
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@table("entry", entries().values(), ids=lambda entry: entry.name)
 def test_a_tool_says_what_it_does_to_a_store_as_its_operation_does(entry: Entry) -> None:
     operation = OPERATIONS[entry.name]
     assert (entry.title, entry.about, entry.right) == (operation.title, operation.about, operation.right)
@@ -37,7 +38,7 @@ def test_a_tool_says_what_it_does_to_a_store_as_its_operation_does(entry: Entry)
     assert entry.repeatable == operation.repeatable
 
 
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@table("entry", entries().values(), ids=lambda entry: entry.name)
 def test_the_schemas_of_a_tool_are_objects_that_need_nothing_outside_of_them(entry: Entry) -> None:
     for schema in (entry.input, entry.output):
         Draft202012Validator.check_schema(schema)
@@ -57,7 +58,7 @@ def references(schema: object) -> list[str]:
             return []
 
 
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@table("entry", entries().values(), ids=lambda entry: entry.name)
 def test_what_a_tool_says_of_its_answer_names_no_wish_that_it_does_not_tell_of(entry: Entry) -> None:
     assert ("explain" in entry.input["properties"]) == ("explain" in entry.output.get("description", ""))
 
@@ -66,7 +67,7 @@ def test_no_argument_comes_in_a_header_as_well_which_the_face_says_of_them_all()
     assert "x-mcp-header" not in FILE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("entry", [e for e in entries().values() if e.destructive], ids=lambda entry: entry.name)
+@table("entry", [e for e in entries().values() if e.destructive], ids=lambda entry: entry.name)
 def test_a_tool_that_removes_for_good_only_tells_unless_it_is_told_otherwise(entry: Entry) -> None:
     assert entry.input["properties"]["dry_run"]["default"] is True
 
@@ -84,7 +85,7 @@ def test_toolsets_are_named_between_commas() -> None:
 EVERYDAY = [one for one in entries().values() if one.toolset in described.EVERYDAY]
 
 
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@table("entry", entries().values(), ids=lambda entry: entry.name)
 def test_whatever_a_model_can_say_is_described(entry: Entry) -> None:
     assert [name for name, one in entry.input["properties"].items() if not one.get("description")] == []
 
@@ -135,7 +136,7 @@ def test_a_scope_is_required_unless_it_goes_without_saying() -> None:
     assert entries()["list_profiles"].taken_from(caller(WHOLE, Right.READ)) == entries()["list_profiles"].input
 
 
-@pytest.mark.parametrize("entry", [one for one in entries().values() if one.whose], ids=lambda entry: entry.name)
+@table("entry", [one for one in entries().values() if one.whose], ids=lambda entry: entry.name)
 def test_a_caller_who_has_one_scope_is_told_of_no_other(entry: Entry) -> None:
     told = json.dumps(entry.taken_from(caller(Scope.parse("kim/notes"), *Right)))
     assert "then it is kim/notes" in told
@@ -168,7 +169,7 @@ def test_without_a_scope_what_there_is_is_counted_in_one_scope_or_in_the_whole_s
     assert told(owner()).endswith("the whole store if none is named.")
 
 
-@pytest.mark.parametrize(
+@table(
     ("place", "subject", "ends"),
     [("Ana lives in", None, True), ("Ana wohnt in", None, False), ("Ana wohnt in", "ana: wohnt in", True)],
 )
@@ -182,7 +183,7 @@ def test_a_subject_is_found_in_plain_english_alone_which_is_what_a_model_is_told
     assert told.endswith("in plain English sentences; in other languages it has to be named.")
 
 
-@pytest.mark.parametrize(("said", "kept"), [({}, "model_inference"), ({"provenance": "direct_user"}, "direct_user")])
+@table(("said", "kept"), [({}, "model_inference"), ({"provenance": "direct_user"}, "direct_user")])
 def test_a_model_is_told_whose_words_it_says_and_whose_they_are_if_it_does_not(said: dict[str, str], kept: str) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         given = {"scope": "acme", "text": "Ana likes tea", **said}

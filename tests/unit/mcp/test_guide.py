@@ -12,6 +12,7 @@ from recollect.mcp.guide import GUIDE, SENTENCES, instructions
 from recollect.mcp.prompts import PROMPTS
 from recollect.service.access import WHOLE, Caller, Grant, Right, owner
 from recollect.service.operation import Toolset
+from tests.tables import table
 
 
 async def unasked(*_: object) -> dict[str, object]:
@@ -27,7 +28,7 @@ MORE = [name if "_" in name else f"`{name}`" for name, one in entries().items() 
 """What names a tool that not every model has; a word that may mean something else does so only as code."""
 
 
-@pytest.mark.parametrize("told", [GUIDE, SAVE_LESSONS], ids=["guide", "save_lessons"])
+@table("told", [GUIDE, SAVE_LESSONS], ids=["guide", "save_lessons"])
 def test_a_tool_that_not_every_model_has_is_named_as_one_that_it_may_have(told: str) -> None:
     for sentence in re.split(r"(?<=[.:])\s+", told):
         assert "you have" in sentence or not any(name in sentence for name in MORE), sentence
@@ -51,7 +52,7 @@ OFFERED = [
 ]
 
 
-@pytest.mark.parametrize("tools", OFFERED)
+@table("tools", OFFERED)
 def test_the_instructions_name_only_tools_that_are_offered(tools: set[str]) -> None:
     assert named(instructions(tools)) <= tools
     assert instructions(tools).startswith("A memory of earlier conversations and tasks. ")
@@ -67,7 +68,7 @@ def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more
     assert "mem_save" in told(Toolset.OBSERVATIONS)
 
 
-@pytest.mark.parametrize(
+@table(
     ("sets", "rights", "listed"),
     [
         ({CORE}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),

@@ -14,6 +14,7 @@ from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource, read
 from recollect.service.access import Caller, owner
 from recollect.service.operations import OPERATIONS
 from tests.integration.mcp.rig import address_of
+from tests.tables import table
 
 FOR_ALL = {"recollect://guide", "save_lessons"}
 """What says the same to everybody, and nothing of any memory."""
@@ -52,25 +53,25 @@ def test_every_tool_is_an_operation() -> None:
     assert set(entries()) == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("one", EVERYTHING, ids=name_of)
+@table("one", EVERYTHING, ids=name_of)
 def test_a_resource_or_prompt_names_the_operations_it_asks_or_is_for_all(one: Resource | Prompt) -> None:
     assert set(one.asks) <= set(OPERATIONS)
     assert bool(one.asks) != (name_of(one) in FOR_ALL)
 
 
-@pytest.mark.parametrize(("one", "name"), [(one, name) for one in EVERYTHING for name in one.asks], ids=name_of)
+@table(("one", "name"), [(one, name) for one in EVERYTHING for name in one.asks], ids=name_of)
 def test_what_may_not_be_asked_of_an_operation_may_not_be_read_either(one: Resource | Prompt, name: str) -> None:
     with pytest.raises(Refused):
         asked_of(one, refused_by(name))
 
 
-@pytest.mark.parametrize("one", EVERYTHING, ids=name_of)
+@table("one", EVERYTHING, ids=name_of)
 def test_nothing_is_asked_but_what_is_named(one: Resource | Prompt) -> None:
     for name in set(OPERATIONS) - set(one.asks):
         asked_of(one, refused_by(name))
 
 
-@pytest.mark.parametrize("scope", ["acme", "acme/ana", "acme/ana bo/€", "a%2Fb/c?d#e"])
+@table("scope", ["acme", "acme/ana", "acme/ana bo/€", "a%2Fb/c?d#e"])
 def test_the_address_of_a_memory_leads_to_its_scope_and_its_id(scope: str) -> None:
     found: list[Mapping[str, Any]] = []
 

@@ -16,6 +16,7 @@ from recollect.mcp.short import LEFT_OUT, SHORT, Kept, says_something
 from recollect.service.access import owner
 from recollect.service.operations import OPERATIONS
 from recollect.service.service import Service
+from tests.tables import table
 
 SCOPE = "acme/ana"
 Answers = Mapping[str, Mapping[str, Any]]
@@ -171,7 +172,7 @@ def test_a_tool_that_tells_all_anyway_takes_no_wish_for_it() -> None:
     assert takers == {name for name in SHORT if entries()[name].read_only}
 
 
-@pytest.mark.parametrize("name", SHORT)
+@table("name", SHORT)
 def test_only_what_there_is_can_be_kept(name: str) -> None:
     answer = OPERATIONS[name].answer.model_json_schema()
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from recollect.model.difference import Difference, What
 from recollect.model.episode import Action, Episode, Outcome
 from recollect.model.erasure import Erasure, Search
@@ -16,6 +14,7 @@ from recollect.ranking.episodes import FailureMode, Similar
 from recollect.ranking.explanation import Explanation, Part
 from recollect.testing import a_candidate, a_memory
 from recollect.testing.builders import NOW
+from tests.tables import table
 
 ANA = Scope.parse("acme/ana")
 SEAT = a_memory("seat", text="Ana prefers window seats", kind=Kind.PREFERENCE)
@@ -29,7 +28,7 @@ FLIGHTS = Episode(
 STEERING = "\x1b[2J\u202e\nseats " * 50
 
 
-@pytest.mark.parametrize(
+@table(
     ("memory", "shown"),
     [
         (SEAT, "<Memory seat of acme/ana, preference: Ana prefers window seats>"),
@@ -44,7 +43,7 @@ def test_a_memory_says_whose_it_is_what_it_is_and_how_it_begins(memory: Memory, 
     assert repr(memory) == str(memory) == shown
 
 
-@pytest.mark.parametrize(
+@table(
     ("verdict", "said"),
     [
         (Created(), "Created()"),
@@ -118,7 +117,7 @@ def test_what_came_of_feedback_says_how_much_was_noted_and_why_nothing_was() -> 
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("difference", "shown"),
     [
         (Difference(What.PACKED, "seat", "0.5", "0.25"), "<Difference packed seat: was 0.5, is 0.25>"),

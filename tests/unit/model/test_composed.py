@@ -2,11 +2,11 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.composed import JOINER, MOST_MARKS, composed, stream_safe
+from tests.tables import table
 
 MARKS = st.text(st.sampled_from("a\u00e9\u0301\u0316\u0300\u3042\u3099 "), max_size=120)
 
@@ -17,7 +17,7 @@ def test_a_text_of_any_script_is_what_unicode_says(text: str) -> None:
     assert stream_safe(text).replace(JOINER, "") == text.replace(JOINER, "")
 
 
-@pytest.mark.parametrize("count", [0, 1, MOST_MARKS])
+@table("count", [0, 1, MOST_MARKS])
 def test_as_many_marks_as_scripts_have_stay_as_they_are(count: int) -> None:
     assert stream_safe("a" + "\u0301" * count + "b") == "a" + "\u0301" * count + "b"
 

@@ -4,11 +4,10 @@ import pytest
 
 from recollect.errors import InvalidInput, ProviderError
 from recollect.model.diagnosis import Check, Finding, problem, told, warning
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
-    ("finding", "remedy"), [(Finding.OK, "do it"), (Finding.WARNING, None), (Finding.PROBLEM, None)]
-)
+@table(("finding", "remedy"), [(Finding.OK, "do it"), (Finding.WARNING, None), (Finding.PROBLEM, None)])
 def test_a_remedy_is_for_what_is_not_well(finding: Finding, remedy: str | None) -> None:
     with pytest.raises(InvalidInput, match="a remedy is for what is not well"):
         Check("disk", finding, "full", remedy)

@@ -3,13 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from recollect.model.difference import Difference, What, differences
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
 from recollect.model.trace import Placed, Trace
 from recollect.testing.keeping import a_making, a_trace, passed_over
+from tests.tables import table
 
 MADE = a_trace("context", "a", "b", omitted=(passed_over("c"),), excluded={"limit": 4}, making=a_making())
 THERE = {MemoryId(id) for id in "abc"}
@@ -28,7 +27,7 @@ def test_nothing_differs_if_what_came_out_is_the_same_whatever_it_was_made_with(
     assert told(replace(MADE, elsewhere=True, formula="another"), there=set()) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     ("again", "expected"),
     [
         (
@@ -62,7 +61,7 @@ def test_every_part_of_a_context_that_differs_is_told(again: dict[str, Any], exp
     assert [one for one in found if one.what.effect] == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("again", "cause"),
     [
         ({"formula": "another"}, Difference(What.FORMULA, "default", "{}", "another")),

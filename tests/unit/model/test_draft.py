@@ -11,6 +11,7 @@ from recollect.model.memory import Kind
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.testing import NOW
+from tests.tables import table
 
 
 def a_draft(**given: Any) -> Draft:
@@ -32,7 +33,7 @@ def test_a_draft_without_a_scope_takes_the_one_for_all() -> None:
     assert read_draft({"text": "x", "scope": "acme/ana"}, "acme").scope == Scope.parse("acme/ana")
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "problem"),
     [
         ({"scope": "acme"}, "field 'text': is missing"),

@@ -3,11 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from recollect.model.eligibility import Barrier, as_it_was, barrier
 from recollect.model.memory import Status
 from recollect.testing import NOW, a_memory
+from tests.tables import table
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
@@ -20,7 +19,7 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("at", "text", "importance"), [(NOW, "window", 0.1), (NOW + DAY - SECOND, "window", 0.1), (NOW + DAY, "aisle", 0.9)]
 )
 def test_a_revised_memory_is_what_it_was_with_the_standing_it_has(at: datetime, text: str, importance: float) -> None:
@@ -42,7 +41,7 @@ def test_a_memory_that_held_until_it_was_replaced_did_so_with_its_former_text_to
     assert (was.text, was.valid_until, barrier(was, NOW)) == ("window", end, None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "expected"),
     [
         ({}, None),
@@ -67,7 +66,7 @@ def test_a_memory_is_recalled_for_the_moments_in_which_it_was_known_and_held(
     assert barrier(a_memory(**given), NOW) is expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("at", "expected"),
     [
         (NOW, Status.ACTIVE),  # before anybody forgot it
@@ -84,7 +83,7 @@ def test_what_was_put_away_by_then_and_was_said_again_later_was_away(at: datetim
     assert was.status is expected
 
 
-@pytest.mark.parametrize("until", [NOW, NOW + SECOND])
+@table("until", [NOW, NOW + SECOND])
 def test_at_present_what_was_superseded_is_over_whatever_the_clock_says(until: datetime) -> None:
     replaced = a_memory(status=Status.SUPERSEDED, valid_until=until)
     assert barrier(replaced, NOW, present=True) is Barrier.NO_LONGER_VALID

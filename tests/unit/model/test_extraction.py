@@ -7,6 +7,7 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.model.extraction import PER, Extraction, Objection, Prices, Rejected
+from tests.tables import table
 
 
 def test_prices_are_for_a_million_tokens() -> None:
@@ -15,20 +16,20 @@ def test_prices_are_for_a_million_tokens() -> None:
     assert prices.of(0, 0) == 0.0
 
 
-@pytest.mark.parametrize("price", [-0.01, math.nan, math.inf, "1", True, None])
+@table("price", [-0.01, math.nan, math.inf, "1", True, None])
 def test_a_price_that_is_none_is_refused(price: Any) -> None:
     with pytest.raises(FieldError, match="field 'completion'"):
         Prices(prompt=1.0, completion=price)
 
 
-@pytest.mark.parametrize("field", ["calls", "prompt_tokens", "completion_tokens", "uncounted"])
+@table("field", ["calls", "prompt_tokens", "completion_tokens", "uncounted"])
 def test_a_count_below_zero_is_refused(field: str) -> None:
     counts: dict[str, Any] = {field: -1}
     with pytest.raises(FieldError, match=f"field '{field}'"):
         Extraction(**counts)
 
 
-@pytest.mark.parametrize("cost", [-1.0, math.nan, math.inf])
+@table("cost", [-1.0, math.nan, math.inf])
 def test_a_cost_that_is_none_is_refused(cost: float) -> None:
     with pytest.raises(FieldError, match="field 'cost'"):
         Extraction(cost=cost)

@@ -10,9 +10,10 @@ from recollect.model.level import Level
 from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Kind, Status, content_hash, named
 from recollect.testing import NOW, a_memory
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "problem"),
     [
         ({"text": " \n\t"}, "field 'text': is blank"),

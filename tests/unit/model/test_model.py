@@ -11,9 +11,10 @@ from recollect.model import limits
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
 from recollect.testing import NOW, a_candidate, a_memory
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "field"),
     [
         ({"similarity": math.nan}, "similarity"),
@@ -97,14 +98,14 @@ def test_a_candidate_shows_its_own_memory() -> None:
         Candidate(id=a_memory("b").id, memory=a_memory("a"))
 
 
-@pytest.mark.parametrize("arm", ["similarity", "lexical", "relevance"])
+@table("arm", ["similarity", "lexical", "relevance"])
 def test_a_question_leaves_evidence(arm: str) -> None:
     evidence: dict[str, Any] = {arm: 0.0}
     assert a_candidate(**evidence).questioned
     assert not a_candidate(importance=0.5).questioned
 
 
-@pytest.mark.parametrize(
+@table(
     "given",
     [
         {"text": " \n"},
@@ -130,7 +131,7 @@ def test_there_are_sixteen_kinds() -> None:
     assert len(Kind) == 16
 
 
-@pytest.mark.parametrize("moment", [NOW.replace(year=1900, month=1, day=1), NOW.replace(year=2199, month=12, day=31)])
+@table("moment", [NOW.replace(year=1900, month=1, day=1), NOW.replace(year=2199, month=12, day=31)])
 def test_the_first_and_the_last_day_are_dates(moment: datetime) -> None:
     assert a_candidate(created_at=moment).created_at == moment
 
@@ -161,7 +162,7 @@ def test_minus_zero_and_whole_numbers_are_the_floats_they_equal() -> None:
     assert (str(kept.similarity), str(kept.importance)) == ("0.0", "1.0")
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "shown"),
     [
         ("x" * 200, "'xxx"),

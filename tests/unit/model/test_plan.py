@@ -11,6 +11,7 @@ from recollect.errors import FieldError, InvalidInput
 from recollect.model.memory import MemoryId
 from recollect.model.plan import Act, Job, Plan, Step
 from recollect.testing.builders import NOW, SCOPE
+from tests.tables import table
 
 MADE, ONE, TWO = MemoryId("made"), MemoryId("one"), MemoryId("two")
 STEPS = (
@@ -46,7 +47,7 @@ def test_when_it_was_made_makes_no_other_plan_of_it_and_everything_else_does() -
     assert len({PLAN.hash, *(one.hash for one in others)}) == 1 + len(others)
 
 
-@pytest.mark.parametrize(
+@table(
     "changed",
     [
         {"counts": {"active": 22}},
@@ -73,13 +74,13 @@ def test_what_somebody_changed_is_refused(changed: dict[str, Any]) -> None:
         Plan.read({**PLAN.to_json(), **changed})
 
 
-@pytest.mark.parametrize("given", ["", "{", "null", "[]", b"\xff\xfe", "[" * 100_000, {}, None, 1, "NaN"])
+@table("given", ["", "{", "null", "[]", b"\xff\xfe", "[" * 100_000, {}, None, 1, "NaN"])
 def test_what_is_no_plan_is_refused(given: Any) -> None:
     with pytest.raises(FieldError):
         Plan.read(given)
 
 
-@pytest.mark.parametrize(
+@table(
     "given",
     [
         {"commit": None},

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from recollect.errors import FieldError, ScopeError
 from recollect.model import limits
 from recollect.model.scope import LONGEST_PART, MARKS, MOST_PARTS, Scope, a_scope
+from tests.tables import table
 
 PARTS = st.text(st.sampled_from("abzé9-_.@:+=~#"), min_size=1, max_size=8).filter(lambda part: part.strip("."))
 SCOPES = st.lists(PARTS, min_size=1, max_size=5).map(lambda parts: Scope.parse("/".join(parts)))
@@ -42,12 +43,12 @@ def test_case_matters_and_composition_does_not() -> None:
     assert Scope.parse("caf\u0065\u0301") == Scope.parse("caf\u00e9")
 
 
-@pytest.mark.parametrize("mark", sorted(MARKS))
+@table("mark", sorted(MARKS))
 def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
     assert str(Scope.parse(f"a{mark}b")) == f"a{mark}b"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "problem"),
     [
         ("", "the scope is empty"),
@@ -95,7 +96,7 @@ BLANK = ["2800", "16FE4", "1D159"]
 """Characters that have a shape, and it is a blank."""
 
 
-@pytest.mark.parametrize("code", [*IGNORABLE, *BLANK])
+@table("code", [*IGNORABLE, *BLANK])
 def test_what_nobody_can_see_tells_no_two_scopes_or_ids_apart(code: str) -> None:
     first, _, last = code.partition("..")
     for point in range(int(first, 16), int(last or first, 16) + 1):
@@ -105,19 +106,19 @@ def test_what_nobody_can_see_tells_no_two_scopes_or_ids_apart(code: str) -> None
             limits.an_id("id", f"a{chr(point)}b")
 
 
-@pytest.mark.parametrize("name", ["señor", "ümit", "नमस्ते", "ราชา", "안녕", "日本", "Ελλάδα", "שָׁלוֹם", "أَحْمَد"])
+@table("name", ["señor", "ümit", "नमस्ते", "ราชา", "안녕", "日本", "Ελλάδα", "שָׁלוֹם", "أَحْمَد"])
 def test_marks_that_belong_to_a_script_are_seen(name: str) -> None:
     assert str(Scope.parse(name)) == unicodedata.normalize("NFC", name)
     assert limits.an_id("id", name) == name
 
 
-@pytest.mark.parametrize("parts", ["acme", ["acme"], 7, None, ("acme", 7)])
+@table("parts", ["acme", ["acme"], 7, None, ("acme", 7)])
 def test_a_scope_is_made_of_texts(parts: Any) -> None:
     with pytest.raises(ScopeError, match="is no t"):
         Scope(parts)
 
 
-@pytest.mark.parametrize("value", [None, 7, ["acme"], b"acme"])
+@table("value", [None, 7, ["acme"], b"acme"])
 def test_what_is_no_text_is_no_scope(value: object) -> None:
     with pytest.raises(ScopeError, match="is no scope"):
         a_scope(value)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import NONE, Labels, Table
 from recollect.testing import NOW, a_candidate, a_memory
+from tests.tables import table
 from tests.unit.ranking.strategies import candidates
 
 
@@ -108,7 +109,7 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
     assert base.with_evidence().numbers == base.numbers
 
 
-@pytest.mark.parametrize(
+@table(
     ("evidence", "complaint"),
     [
         ({"similarity": np.zeros(2)}, "field 'similarity': 2 values for 1 ids"),
@@ -124,7 +125,7 @@ def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, An
         Table.of([a_candidate("a")]).with_evidence(**evidence)
 
 
-@pytest.mark.parametrize(
+@table(
     ("column", "value", "complaint"),
     [
         ("importance", 1.5, "field 'importance': 1.5 is not within 0..1"),
@@ -144,7 +145,7 @@ def test_a_column_with_an_impossible_value_is_refused(column: str, value: float,
         Table(ids=[MemoryId("a")], numbers={column: np.array([value])})
 
 
-@pytest.mark.parametrize(
+@table(
     ("columns", "complaint"),
     [
         ({"numbers": {"served": np.array([1.5])}}, "field 'served': some values are no whole numbers"),
@@ -170,7 +171,7 @@ def test_a_table_that_cannot_be_cannot_be_made(columns: dict[str, Any], complain
         Table(ids=[MemoryId("a")], **columns)
 
 
-@pytest.mark.parametrize("column", ["numbers", "dates", "kinds", "vectors"])
+@table("column", ["numbers", "dates", "kinds", "vectors"])
 def test_a_column_of_another_length_is_refused(column: str) -> None:
     columns = {
         "numbers": {"importance": np.zeros(2)},
@@ -275,8 +276,8 @@ def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
         Table(ids=two, labels={"scope": Labels.of(["caf\u0065\u0301", "acme"])})
 
 
-@pytest.mark.parametrize("label", ["session", "speaker"])
-@pytest.mark.parametrize("name", ["", " ", " 1", "1\n"])
+@table("label", ["session", "speaker"])
+@table("name", ["", " ", " 1", "1\n"])
 def test_a_session_or_a_speaker_has_a_name_or_is_unknown(label: str, name: str) -> None:
     given: dict[str, Any] = {label: name}
     for build in (a_candidate, a_memory):
@@ -291,7 +292,7 @@ def test_the_scope_of_a_candidate_is_a_scope() -> None:
         a_candidate(scope="acme")
 
 
-@pytest.mark.parametrize(
+@table(
     ("labels", "complaint"),
     [
         ({"session": Labels.of([])}, "field 'session': 0 values for 1 ids"),
@@ -318,7 +319,7 @@ def test_an_id_that_no_candidate_could_have_is_refused() -> None:
         Table(ids=[MemoryId(" a")])
 
 
-@pytest.mark.parametrize("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1), NOW])
+@table("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1), NOW])
 def test_a_date_is_exact_to_the_microsecond_from_the_first_to_the_last(moment: datetime) -> None:
     assert Table.of([a_candidate(created_at=moment)]).candidate(0).created_at == moment
 

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,13 +18,14 @@ from recollect.model.usage import (
     without_names,
 )
 from recollect.testing import NOW
+from tests.tables import table
 
 
 def a_vote(place: int, use: Use, by: str = "ana") -> Vote:
     return Vote(context=f"c-{place:04}", memory=MemoryId("m"), by=by, use=use, at=NOW + timedelta(seconds=place))
 
 
-@pytest.mark.parametrize(("helped", "misled"), [(1, 0), (0, 1), (3, 1)])
+@table(("helped", "misled"), [(1, 0), (0, 1), (3, 1)])
 def test_usefulness_is_the_share_of_help_with_one_vote_of_each_added(helped: int, misled: int) -> None:
     assert Usage(helped=helped, misled=misled).usefulness == (helped + 1) / (helped + misled + 2)
 

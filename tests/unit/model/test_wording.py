@@ -1,13 +1,13 @@
 """What is said to people fits on a line and steers no terminal."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.wording import AHEAD, SHORT, counted, left_out, printable, shortened
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "shown"),
     [
         ("a\tb\n c", "a b c"),
@@ -21,7 +21,7 @@ def test_nothing_in_a_text_can_steer_a_terminal(written: str, shown: str) -> Non
     assert printable(written) == shown
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "shown"),
     [
         ("short", "short"),

@@ -17,6 +17,7 @@ from recollect.packing.budget import (
     SAFETY_PERCENT,
     Budget,
 )
+from tests.tables import table
 
 
 def test_a_budget_keeps_nothing_for_a_kind_and_limits_no_items_unless_told() -> None:
@@ -24,7 +25,7 @@ def test_a_budget_keeps_nothing_for_a_kind_and_limits_no_items_unless_told() -> 
     assert (budget.tokens, budget.reserves, budget.items, budget.pinned_share) == (1200, {}, None, 0.3)
 
 
-@pytest.mark.parametrize("tokens", [0, -1, True, 1.5, math.nan, "1200", None])
+@table("tokens", [0, -1, True, 1.5, math.nan, "1200", None])
 def test_tokens_are_a_whole_number_of_at_least_one(tokens: Any) -> None:
     with pytest.raises(BudgetError) as refused:
         Budget(tokens)
@@ -37,26 +38,26 @@ def test_tokens_without_end_are_refused() -> None:
         Budget(2**63)
 
 
-@pytest.mark.parametrize("items", [0, -1, True, 2.0])
+@table("items", [0, -1, True, 2.0])
 def test_a_limit_of_items_lets_at_least_one_in(items: Any) -> None:
     with pytest.raises(BudgetError) as refused:
         Budget(1200, items=items)
     assert str(refused.value) == f"items is {items!r}; give a whole number of at least 1"
 
 
-@pytest.mark.parametrize("share", [-0.01, 1.01, math.nan, math.inf, True, "0.3", None])
+@table("share", [-0.01, 1.01, math.nan, math.inf, True, "0.3", None])
 def test_the_pinned_share_is_within_0_and_1(share: Any) -> None:
     with pytest.raises(BudgetError) as refused:
         Budget(1200, pinned_share=share)
     assert str(refused.value) == f"pinned_share is {share!r}; give a number within 0..1"
 
 
-@pytest.mark.parametrize("share", [0, 0.0, 0.3, 1.0, 1])
+@table("share", [0, 0.0, 0.3, 1.0, 1])
 def test_a_pinned_share_may_be_none_or_all(share: float) -> None:
     assert Budget(1200, pinned_share=share).pinned_share == share
 
 
-@pytest.mark.parametrize("room", [-1, True, 0.5])
+@table("room", [-1, True, 0.5])
 def test_a_reserve_is_a_whole_number_and_not_negative(room: Any) -> None:
     with pytest.raises(BudgetError) as refused:
         Budget(1200, reserves={Kind.FACT: room})
@@ -93,7 +94,7 @@ def test_equal_budgets_are_one_key() -> None:
     assert len({Budget(1200, reserves={Kind.FACT: 10}), Budget(1200, reserves={Kind.FACT: 10})}) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("window", "response"),
     [
         (3_333, 500),  # 15 % is 499.95, rounded up
@@ -131,7 +132,7 @@ def test_a_window_that_leaves_nothing_is_refused_with_all_the_numbers() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "message"),
     [
         ({"window": 0}, "window is 0; give a whole number of at least 1"),
@@ -169,7 +170,7 @@ def test_no_budget_holds_a_pinned_cost_in_a_share_of_nothing() -> None:
     assert Budget(1, pinned_share=0.0).tokens_for_pinned(0) == 0
 
 
-@pytest.mark.parametrize("reserves", [0, None, [("fact", 10)]])
+@table("reserves", [0, None, [("fact", 10)]])
 def test_reserves_that_are_no_mapping_are_refused(reserves: Any) -> None:
     with pytest.raises(BudgetError, match="give a mapping of kinds to tokens"):
         Budget(100, reserves=reserves)

@@ -3,11 +3,11 @@
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.packing import escaping
+from tests.tables import table
 from tests.unit.packing.reading import unescape
 
 ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("&<>\"'\r\n\t\x00\u200b\u202e\u2028\ufe0f\U000e0041")))
@@ -22,7 +22,7 @@ def test_every_control_and_format_character_but_tab_and_line_feed_is_a_reference
     assert [c for c in hidden if escaping.attribute(f"a{c}") != f"a&#{ord(c)};"] == []
 
 
-@pytest.mark.parametrize(
+@table(
     "hidden",
     [
         "\u034f",  # a joiner without a shape
@@ -44,7 +44,7 @@ def test_what_has_no_shape_is_a_reference(hidden: str) -> None:
     assert escaping.text(f"a{hidden}b") == f"a&#{ord(hidden)};b"
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "escaped"),
     [
         ("❤\ufe0f", "❤\ufe0f"),  # the red heart, as everybody writes it
@@ -86,6 +86,6 @@ def test_escaped_text_opens_and_closes_nothing(value: str) -> None:
     assert not set('<>"\n\r\u2028\u2029') & set(escaping.attribute(value))
 
 
-@pytest.mark.parametrize("wide", "＜＞＂＆﹤﹥")
+@table("wide", "＜＞＂＆﹤﹥")
 def test_what_becomes_a_tag_when_normalised_is_escaped_before(wide: str) -> None:
     assert escaping.text(wide) == f"&#{ord(wide)};"

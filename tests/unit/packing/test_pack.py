@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from recollect.packing.tokens import Estimate, TokenCounter
 from recollect.ranking.profiles import built_in
 from recollect.ranking.result import Ranking
 from recollect.testing import a_memory, a_ranking
+from tests.tables import table
 from tests.unit.packing.counters import Erratic, Letters, Shrinking, Swelling, Tally
 from tests.unit.packing.reading import read
 
@@ -248,14 +248,14 @@ def test_pinned_memories_and_reserves_count_as_items() -> None:
     assert packed(pack(a_ranking(memories), budget, PROMPT)) == ["b", "c"]
 
 
-@pytest.mark.parametrize(("items", "expected"), [(None, 20), (19, 19), (21, 20)])
+@table(("items", "expected"), [(None, 20), (19, 19), (21, 20)])
 def test_the_smaller_limit_of_budget_and_profile_holds(items: int | None, expected: int) -> None:
     assert built_in("assistant").max_items == 20
     ranking = a_ranking([a_memory(f"m{n:02}") for n in range(30)], profile="assistant")
     assert len(pack(ranking, Budget(100_000, items=items), PROMPT).packed) == expected
 
 
-@pytest.mark.parametrize(("counter", "estimated"), [(Letters(), False), (Estimate(), True)])
+@table(("counter", "estimated"), [(Letters(), False), (Estimate(), True)])
 def test_a_context_says_whether_its_tokens_are_estimated(counter: TokenCounter, *, estimated: bool) -> None:
     context = pack(a_ranking([a_memory()]), Budget(1_000), Prompt(MARKER, counter))
     assert context.estimated is estimated

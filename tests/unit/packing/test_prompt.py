@@ -12,6 +12,7 @@ from recollect.model.values import amended
 from recollect.packing.prompt import READING_ORDER, Prompt, said_by
 from recollect.packing.tokens import Estimate
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.tables import table
 from tests.unit.packing.counters import Letters
 from tests.unit.packing.reading import Read, read
 
@@ -119,14 +120,14 @@ def test_two_who_say_the_same_are_told_apart() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["Ana: I went to the lake", "ANA : I went", " Ana:\nI went", "Ana: Ben: no"])
+@table("text", ["Ana: I went to the lake", "ANA : I went", " Ana:\nI went", "Ana: Ben: no"])
 def test_who_is_named_at_the_beginning_of_the_text_is_not_named_twice(text: str) -> None:
     (scored,) = a_ranking([a_memory("m1", text=text, speaker="Ana")])
     assert said_by(scored.memory) is None
     assert "speaker" not in PROMPT.block(scored)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Ana went to the lake",
@@ -155,7 +156,7 @@ def test_a_speaker_costs_what_the_label_is_long() -> None:
     assert PROMPT.tokens(PROMPT.block(spoken)) == PROMPT.tokens(PROMPT.block(bare)) + len(label)
 
 
-@pytest.mark.parametrize("speaker", ["A\nB", "A\u202eB", "A\u200b", " A", "", "x" * 257, "x" * 10_000])
+@table("speaker", ["A\nB", "A\u202eB", "A\u200b", " A", "", "x" * 257, "x" * 10_000])
 def test_no_memory_has_a_speaker_that_hides_or_is_endless(speaker: str) -> None:
     with pytest.raises(InvalidInput, match="speaker"):
         a_memory("m1", speaker=speaker)
@@ -194,16 +195,14 @@ def test_memories_are_grouped_by_kind_and_keep_their_rank_within_it(kinds: list[
     assert (read(rendered, MARKER) if rendered else []) == [as_read(memory) for memory in expected]
 
 
-@pytest.mark.parametrize(
-    "marker", ["", "0" * 15, "0" * 65, "0123456789ABCDEF", "0123456789abcdeg", "0123456789abcdef\n"]
-)
+@table("marker", ["", "0" * 15, "0" * 65, "0123456789ABCDEF", "0123456789abcdeg", "0123456789abcdef\n"])
 def test_a_marker_is_16_to_64_hexadecimal_digits(marker: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Prompt(marker, Estimate())
     assert str(refused.value) == f"the marker {marker!r} is not 16 to 64 digits of 0-9 and a-f"
 
 
-@pytest.mark.parametrize("size", [16, 64])
+@table("size", [16, 64])
 def test_a_marker_is_in_the_preamble_and_in_both_tags_of_every_block(size: int) -> None:
     marker = "f" * size
     rendered = Prompt(marker, Estimate()).render(a_ranking([a_memory("m1"), a_memory("m2")]))

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.packing.tokens import Estimate, TokenCounter
+from tests.tables import table
 
 EXACT = {
     "The user prefers short answers and dislikes long explanations; deploys run on Fridays after review.": 18,
@@ -37,12 +38,12 @@ MODEST = 1.25
 """How far above the exact count the estimate of plain English may be."""
 
 
-@pytest.mark.parametrize(("text", "exact"), EXACT.items())
+@table(("text", "exact"), EXACT.items())
 def test_an_estimate_is_not_below_the_exact_count(text: str, exact: int) -> None:
     assert Estimate()(text) >= exact
 
 
-@pytest.mark.parametrize(("text", "exact"), [*EXACT.items()][:2])
+@table(("text", "exact"), [*EXACT.items()][:2])
 def test_an_estimate_of_english_is_modestly_above_the_exact_count(text: str, exact: int) -> None:
     assert Estimate()(text) <= MODEST * exact
 
@@ -63,7 +64,7 @@ def test_nothing_counts_nothing() -> None:
     assert Estimate()("") == 0
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "pieces"),
     [
         (" deploy", 1),  # a word goes with the blank before it

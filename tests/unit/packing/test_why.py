@@ -16,6 +16,7 @@ from recollect.packing.why import why, why_packed
 from recollect.ranking.door import rank, take_in
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
 PROMPT = Prompt("0123456789abcdef", Estimate())
@@ -106,7 +107,7 @@ def test_what_would_have_put_it_among_the_items_is_what_would_have_with_so_many_
         assert reason.changes == outranked.changes
 
 
-@pytest.mark.parametrize("counted", [0.25, -1, None, "3", float("nan"), True])
+@table("counted", [0.25, -1, None, "3", float("nan"), True])
 def test_a_counter_that_gives_no_whole_number_is_refused(counted: Any) -> None:
     @dataclass(frozen=True)
     class Odd:

@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from recollect.model.memory import MemoryId
 from recollect.model.summary import Passage
 from recollect.providers.bearing import BEFORE, FEW, Bearing
+from tests.tables import table
 
 MARCH = datetime(2026, 3, 5, tzinfo=UTC)
 
@@ -27,7 +26,7 @@ TALK = (
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "places"),
     [
         ("They preferred seats at the window.", {0}),  # by their stems
@@ -48,7 +47,7 @@ def test_what_can_be_from_the_passages_named_is_borne_out(text: str, places: set
     assert bearing(*TALK).bears_out(text, places)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "places"),
     [
         ("PWNED", {0}),

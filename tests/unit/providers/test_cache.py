@@ -18,6 +18,7 @@ from recollect.providers.cache import Cached
 from recollect.providers.hashing import Hashing
 from recollect.providers.vectors import Vectors
 from recollect.testing.embedder_contract import EmbedderContract, embed
+from tests.tables import table
 
 
 class Recording:
@@ -172,7 +173,7 @@ def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
         embed(cached, "a", "b")
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.5, True, None])
+@table("size", [0, -1, 1.5, True, None])
 def test_a_size_that_cannot_be_is_refused(size: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
         Cached(Hashing(), size=size)
@@ -191,19 +192,19 @@ class Given:
         return self.rows
 
 
-@pytest.mark.parametrize("rows", [[[3.0, 4.0]], ((3, 4),), np.array([[3, 4]]), [np.array([3.0, 4.0])]])
+@table("rows", [[[3.0, 4.0]], ((3, 4),), np.array([[3, 4]]), [np.array([3.0, 4.0])]])
 def test_an_embedder_may_give_lists_and_whole_numbers(rows: Any) -> None:
     assert Cached(Given(rows)).embed(["a"], "memory").tolist() == [[3.0, 4.0]]
 
 
-@pytest.mark.parametrize("size", [1e-60, 1e300])
+@table("size", [1e-60, 1e300])
 def test_numbers_are_kept_as_precise_as_they_came(size: float) -> None:
     cached = Cached(Given([[3 * size, 4 * size]]))
     for _ in range(2):
         assert cached.embed(["a"], "memory").tolist() == [[3 * size, 4 * size]]
 
 
-@pytest.mark.parametrize(
+@table(
     ("rows", "told"),
     [
         (None, "NoneType of object"),

@@ -13,6 +13,7 @@ from recollect.providers.hashing import Hashing
 from recollect.providers.http import Http
 from recollect.providers.minilm import MiniLM
 from recollect.providers.static import Static
+from tests.tables import table
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def without_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "kind"),
     [
         ("minilm", MiniLM),
@@ -43,7 +44,7 @@ def test_a_name_finds_its_embedder(name: str | None, kind: type) -> None:
     assert type(embedder(name)) is kind
 
 
-@pytest.mark.parametrize("name", [*PROVIDERS, "hashing-1", "hashing-1024"])
+@table("name", [*PROVIDERS, "hashing-1", "hashing-1024"])
 def test_the_name_an_embedder_is_recorded_by_finds_one_with_that_name_again(name: str) -> None:
     recorded = embedder(name).name
     found = for_model(recorded)
@@ -93,7 +94,7 @@ def test_auto_never_falls_back_to_hashing() -> None:
         embedder("wordllama")
 
 
-@pytest.mark.parametrize(
+@table(
     ("address", "shown", "name"),
     [
         ("https://host/v1#model", "https://host/v1/embeddings", "http:model"),
@@ -114,14 +115,14 @@ def test_an_address_without_a_model_is_refused_without_showing_what_may_be_secre
     assert "hunter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["minilm", "auto", "hashing", None, "unheard-of"])
+@table("name", ["minilm", "auto", "hashing", None, "unheard-of"])
 def test_a_key_is_for_an_address_alone(name: str | None) -> None:
     with pytest.raises(InvalidInput, match="a key was given for") as refused:
         embedder(name, key="hunter2")
     assert "hunter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "told"),
     [
         ("minilm2", "did you mean 'minilm'"),
@@ -137,7 +138,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str, told: str) ->
         embedder(name)
 
 
-@pytest.mark.parametrize("name", ["minilm", "auto", "wordllama-512", "hashing-0", "hashing-01", "hashing-1000000"])
+@table("name", ["minilm", "auto", "wordllama-512", "hashing-0", "hashing-01", "hashing-1000000"])
 def test_a_name_that_no_vectors_are_recorded_by_is_refused(name: str) -> None:
     with pytest.raises(NotFound, match=r"did you mean|known are all-minilm-l6-v2-m8, wordllama-256, hashing-256"):
         for_model(name)
@@ -148,7 +149,7 @@ def test_a_model_behind_an_address_is_not_found_without_the_address() -> None:
         for_model("http:text-embedding-3-small")
 
 
-@pytest.mark.parametrize("address", ["https://host#", "https://host/v1"])
+@table("address", ["https://host#", "https://host/v1"])
 def test_an_empty_model_is_refused(address: Any) -> None:
     with pytest.raises(InvalidInput, match="names no model"):
         embedder(address)

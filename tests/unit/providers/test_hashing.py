@@ -12,6 +12,7 @@ from recollect.errors import InvalidInput
 from recollect.ports import Embedder
 from recollect.providers.hashing import Hashing
 from recollect.testing.embedder_contract import EmbedderContract, check, embed
+from tests.tables import table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -48,12 +49,12 @@ def test_texts_that_share_parts_of_words_are_nearer_than_texts_that_do_not() -> 
     assert likeness("deploying", "deployment") > 0.3 > likeness("deploying", "vacation")
 
 
-@pytest.mark.parametrize(("one", "other"), [("DEPLOY", "deploy"), ("deploy", "deploy!"), ("ﬁsh", "fish")])
+@table(("one", "other"), [("DEPLOY", "deploy"), ("deploy", "deploy!"), ("ﬁsh", "fish")])
 def test_case_punctuation_and_ligatures_make_no_difference(one: str, other: str) -> None:
     assert likeness(one, other) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("text", ["", "?!", " ", "😀"])
+@table("text", ["", "?!", " ", "😀"])
 def test_a_text_without_words_is_near_to_itself_and_to_nothing_else(text: str) -> None:
     assert likeness(text, text) == pytest.approx(1.0)
     assert abs(likeness(text, f"{text}…")) < 0.5
@@ -65,7 +66,7 @@ def test_vectors_are_the_same_on_every_machine_and_in_every_version() -> None:
     np.testing.assert_allclose(embed(Hashing(8), "deploys run")[0], expected, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("dimensions", [0, -1, 2.0, True, "256", None])
+@table("dimensions", [0, -1, 2.0, True, "256", None])
 def test_dimensions_that_cannot_be_are_refused(dimensions: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
         Hashing(dimensions)

@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.providers.quotes import folded, said
+from tests.tables import table
 
 TEXTS = st.text(st.sampled_from("ab \n\t\u00a0“”\"'’.") | st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -15,7 +15,7 @@ def quoted(quote: str, text: str) -> str | None:
     return said(folded(quote), text, folded(text))
 
 
-@pytest.mark.parametrize(
+@table(
     ("quote", "text", "stands"),
     [
         ("green tea", "I like  green \n tea.", "green \n tea"),
@@ -34,7 +34,7 @@ def test_a_quote_is_told_as_it_stands(quote: str, text: str, stands: str) -> Non
     assert quoted(quote, text) == stands
 
 
-@pytest.mark.parametrize(
+@table(
     ("quote", "text"),
     [
         ("tea", "teaching"),
@@ -67,7 +67,7 @@ def test_folding_twice_changes_nothing_and_marks_keep_their_number(text: str) ->
     assert len(re.sub(r"\s", "", folded(text))) == len(re.sub(r"\s", "", text))
 
 
-@pytest.mark.parametrize("text", ["a" * 2**20, "a " * 2**19, "  a" * 2**18, "“" * 2**20, " " * 2**20 + "b"])
+@table("text", ["a" * 2**20, "a " * 2**19, "  a" * 2**18, "“" * 2**20, " " * 2**20 + "b"])
 def test_a_megabyte_of_anything_is_looked_through(text: str) -> None:
     quote = "a" * 999 + "b"
     assert quoted(quote, text) is None

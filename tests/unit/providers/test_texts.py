@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.providers.texts import clean
+from tests.tables import table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -26,7 +27,7 @@ def test_a_well_formed_text_is_left_as_it_is(texts: list[str]) -> None:
     assert clean(tuple(texts)) == texts
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "cleaned"),
     [
         ("half \ud83d a face", "half \ufffd a face"),
@@ -40,7 +41,7 @@ def test_half_a_character_is_replaced_and_two_halves_become_one(given: str, clea
     assert clean([given]) == [cleaned]
 
 
-@pytest.mark.parametrize("texts", ["one text", b"bytes", None, {"a": 1}, 7, iter(["a"])])
+@table("texts", ["one text", b"bytes", None, {"a": 1}, 7, iter(["a"])])
 def test_anything_but_a_list_of_texts_is_refused(texts: Any) -> None:
     with pytest.raises(InvalidInput, match="give a list of texts"):
         clean(texts)

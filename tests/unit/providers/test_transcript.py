@@ -3,13 +3,15 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.model.conversation import Role, Said
 from recollect.providers.transcript import windows
 from recollect.providers.windows import MOST_WINDOWS, PIECE, WINDOW, Window
+from tests.examples import at_most
+from tests.tables import table
 
 ALPHABET = st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from('<>[]{}"\\/\n &\u200b')
 TEXTS = st.text(ALPHABET, min_size=1, max_size=80).filter(lambda text: not text.isspace())
@@ -23,7 +25,7 @@ def read(window: Window[Said]) -> list[tuple[int, str]]:
     return [(line["turn"], line["text"]) for line in told]
 
 
-@settings(max_examples=50, deadline=None)
+@at_most(50)
 @given(TURNS)
 def test_what_was_said_is_shown_whole_and_in_its_order(turns: list[Said]) -> None:
     texts = [""] * len(turns)
@@ -37,14 +39,14 @@ def test_what_was_said_is_shown_whole_and_in_its_order(turns: list[Said]) -> Non
     assert places == sorted(places)
 
 
-@settings(max_examples=50, deadline=None)
+@at_most(50)
 @given(TURNS)
 def test_a_window_has_no_more_than_fits_unless_it_is_one_line(turns: list[Said]) -> None:
     for window in windows(turns):
         assert len(window.lines) <= WINDOW or window.lines.count("\n") == 1
 
 
-@settings(max_examples=50, deadline=None)
+@at_most(50)
 @given(TURNS)
 def test_nothing_that_was_said_can_look_like_a_tag(turns: list[Said]) -> None:
     for window in windows(turns):
@@ -53,9 +55,7 @@ def test_nothing_that_was_said_can_look_like_a_tag(turns: list[Said]) -> None:
         assert window.fenced.count(window.marker) == 2
 
 
-@pytest.mark.parametrize(
-    "text", ["\x01" * 2**16, "\U000e0041" * 2**15, "<" * 2**16, "a" * 2**19, "a " * 2**18, '"' * 2**18]
-)
+@table("text", ["\x01" * 2**16, "\U000e0041" * 2**15, "<" * 2**16, "a" * 2**19, "a " * 2**18, '"' * 2**18])
 def test_an_endless_turn_is_shown_in_pieces_that_fit(text: str) -> None:
     found = windows([Said(text=text + "b")])
     assert "".join(piece for window in found for _, piece in read(window)) == text + "b"

@@ -1,7 +1,6 @@
 """What an embedder gives: directions."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from recollect.providers.vectors import blank, unit
 from recollect.testing.embedder_contract import check
+from tests.tables import table
 
 ROWS = arrays(
     np.float64,
@@ -35,7 +35,7 @@ def test_a_row_keeps_its_direction() -> None:
     )
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 256])
+@table("dimensions", [1, 2, 256])
 def test_a_row_of_zeros_points_along_the_last_axis(dimensions: int) -> None:
     expected = [0.0] * (dimensions - 1) + [1.0]
     assert blank(dimensions).tolist() == expected

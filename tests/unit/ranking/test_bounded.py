@@ -26,6 +26,7 @@ from recollect.ranking.selection import rank_table
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Similarity
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import candidates, near, profiles, varied
 
 ERROR = 1e-3
@@ -226,6 +227,6 @@ def test_what_the_profile_insists_on_is_missed_as_in_a_scan() -> None:
         ranked(Index(pool, count=2), strict, NOW, 1, trusting=True)
 
 
-@pytest.mark.parametrize(("name", "can"), [("three-signal", True), ("default", False), ("session", False)])
+@table(("name", "can"), [("three-signal", True), ("default", False), ("session", False)])
 def test_bounds_are_for_similarity_and_one_memory_at_a_time(name: str, can: bool) -> None:
     assert boundable(built_in(name)) is can

@@ -20,6 +20,7 @@ from recollect.ranking.scorer import explain, gather, rank
 from recollect.ranking.set_signals import Newest, Thread
 from recollect.ranking.signals import read
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import candidates, moments
 
 DAY = timedelta(days=1)
@@ -166,7 +167,7 @@ def test_the_set_signals_of_default_have_these_options() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_only_our_own_hear_memories_as_turns(name: str) -> None:
     assert built_in(name).hearing is (Hearing.TURNS if name in ("default", "graph") else Hearing.ALONE)
 
@@ -181,7 +182,7 @@ def test_graph_is_default_with_a_twentieth_for_the_names_that_link() -> None:
         assert graph[key] == ours[key]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "question", "min_score", "max_items", "gates"),
     [
         ("five-signal", Question.NEEDED, 0.0, None, {}),
@@ -221,7 +222,7 @@ VERSIONS = {
 """The version of each profile, and how the fingerprint of its numbers begins."""
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_other_numbers_are_another_version(name: str) -> None:
     profile = built_in(name)
     assert VERSIONS[name] == (profile.version, fingerprint(profile)[:12]), "give it a new version, and write it here"
@@ -290,9 +291,7 @@ def test_search_and_session_name_the_same_signals_and_declare_the_absent_one_wit
     assert all(term.signal == shared[term.signal.name] for term in other.terms)
 
 
-@pytest.mark.parametrize(
-    "name", ["default", "graph", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))]
-)
+@table("name", ["default", "graph", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))])
 def test_factors_of_our_own_profiles_never_take_more_than_half(name: str) -> None:
     assert math.prod(factor.floor for factor in built_in(name).factors) >= 0.5
 

@@ -37,6 +37,7 @@ from recollect.ranking.signals import (
     read,
 )
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import Blurred, blurred, candidates, moments, near, profiles, signals
 
 DAY = timedelta(days=1)
@@ -79,7 +80,7 @@ def test_a_column_score_is_within_rounding_of_the_oracles(
     assert apart(pool, profile, at) <= ROUNDING
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_a_column_score_of_a_built_in_profile_is_within_rounding_of_the_oracles(name: str) -> None:
     assert apart(POOL, built_in(name), NOW) <= ROUNDING
 
@@ -91,7 +92,7 @@ def test_a_signals_column_is_what_the_signal_says_and_to_the_bit_where_its_curve
     assert_heard(pool, signal, at)
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_the_signals_of_a_built_in_profile_are_what_they_say(name: str) -> None:
     for signal in built_in(name).pointwise:
         assert_heard(POOL, signal, NOW)
@@ -109,7 +110,7 @@ def assert_heard(pool: Sequence[Candidate], signal: Signal, at: datetime) -> Non
         assert [one or 0.0 for one in heard] == pytest.approx([one or 0.0 for one in said], abs=ROUNDING)
 
 
-@pytest.mark.parametrize(
+@table(
     "signal", [Rarity(1e300), Frequency(1e-300), Revisions(1e-300), Recency(rate_per_day=1e307)], ids=lambda s: s.name
 )
 def test_a_quantity_beyond_all_numbers_is_no_warning(signal: Signal) -> None:
@@ -133,7 +134,7 @@ def test_a_signal_is_computed_once_and_two_of_one_name_are_told_apart() -> None:
     assert first.tolist() != second.tolist()
 
 
-@pytest.mark.parametrize("clock", Clock)
+@table("clock", Clock)
 def test_a_date_column_goes_by_the_dates_of_its_clock(clock: Clock) -> None:
     column = date_column(clock, Columns(Table.of(POOL), NOW))
     assert column is not None
@@ -182,7 +183,7 @@ def test_a_row_of_the_table_is_found_among_those_looked_at_and_one_more_is_put_i
     assert (beside.ids(np.arange(4)), beside.where(8)) == (["m003", "m007", "m008", "m009"], 2)
 
 
-@pytest.mark.parametrize("arm", ["similarity", "lexical", "relevance"])
+@table("arm", ["similarity", "lexical", "relevance"])
 def test_a_question_shows_in_any_of_its_arms(arm: str) -> None:
     evidence: dict[str, Any] = {arm: 0.0}
     table = Table.of([a_candidate("a"), a_candidate("b", **evidence)])
@@ -234,8 +235,8 @@ def test_a_column_is_picked_at_rows_and_left_alone_at_all_of_them() -> None:
     assert pick(column, np.array([0, 2])).tolist() == [1.0, 3.0]
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
-@pytest.mark.parametrize("limit", [1, 7, 30])
+@table("name", sorted(BUILT_IN))
+@table("limit", [1, 7, 30])
 def test_only_the_rows_that_will_be_shown_are_asked_of_the_oracle(name: str, limit: int) -> None:
     asked: list[int] = []
 

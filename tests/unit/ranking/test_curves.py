@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 
 from recollect.errors import ProfileError
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
+from tests.tables import table
 
 quantities = st.floats(0.0, 1e9)
 
 
-@pytest.mark.parametrize(("days", "value"), [(0, 1.0), (14, 1 / 2), (28, 1 / 4), (56, 1 / 16)])
+@table(("days", "value"), [(0, 1.0), (14, 1 / 2), (28, 1 / 4), (56, 1 / 16)])
 def test_freshness_halves_with_every_half_life(days: float, value: float) -> None:
     assert HalfLife(14)(days) == value
 
 
-@pytest.mark.parametrize(("days", "shown"), [(1, 0.951), (7, 0.705), (14, 0.497), (30, 0.223), (60, 0.050)])
+@table(("days", "shown"), [(1, 0.951), (7, 0.705), (14, 0.497), (30, 0.223), (60, 0.050)])
 def test_the_literal_rate_gives_the_table_of_its_source(days: float, shown: float) -> None:
     assert Decay(0.05)(days) == math.exp(-0.05 * days)
     assert round(Decay(0.05)(days), 3) == shown
@@ -28,17 +29,17 @@ def test_140_days_at_a_half_life_of_30_are_worth_a_twentyfifth_and_not_two_fifth
     assert round(HalfLife(30)(140), 3) == 0.039
 
 
-@pytest.mark.parametrize(("count", "value"), [(0, 0.0), (5, 5 / 10), (10, 1.0), (50, 1.0)])
+@table(("count", "value"), [(0, 0.0), (5, 5 / 10), (10, 1.0), (50, 1.0)])
 def test_a_saturating_count_is_full_at_its_cap(count: float, value: float) -> None:
     assert Saturating(10)(count) == value
 
 
-@pytest.mark.parametrize(("count", "value"), [(0, 1.0), (1, 1 / 1.15), (10, 1 / 2.5)])
+@table(("count", "value"), [(0, 1.0), (1, 1 / 1.15), (10, 1 / 2.5)])
 def test_a_diminishing_count_falls_ever_more_slowly(count: float, value: float) -> None:
     assert Diminishing(0.15)(count) == value
 
 
-@pytest.mark.parametrize(("number", "value"), [(-1.0, 0.0), (0.0, 0.0), (0.3, 0.3), (1.0, 1.0), (7.0, 1.0)])
+@table(("number", "value"), [(-1.0, 0.0), (0.0, 0.0), (0.3, 0.3), (1.0, 1.0), (7.0, 1.0)])
 def test_a_clamp_holds_a_number_within_0_and_1(number: float, value: float) -> None:
     assert Clamp()(number) == value
 
@@ -53,8 +54,8 @@ def test_a_falling_curve_never_rises(curve: Curve, one: float, other: float) -> 
     assert curve(max(one, other)) <= curve(min(one, other))
 
 
-@pytest.mark.parametrize("make", [HalfLife, Decay, Saturating, Diminishing])
-@pytest.mark.parametrize("option", [0.0, -1.0, math.inf, math.nan])
+@table("make", [HalfLife, Decay, Saturating, Diminishing])
+@table("option", [0.0, -1.0, math.inf, math.nan])
 def test_a_curve_without_a_sensible_option_is_refused(make: type[HalfLife], option: float) -> None:
     with pytest.raises(ProfileError, match="give a finite number above 0"):
         make(option)

@@ -11,6 +11,7 @@ from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank as oracle
 from recollect.ranking.why import why_ranked
 from recollect.testing import NOW, a_candidate, a_memory
+from tests.tables import table
 
 
 def test_candidates_may_be_values_or_mappings_and_a_profile_its_name() -> None:
@@ -40,7 +41,7 @@ def test_a_question_that_found_nothing_is_passed_on() -> None:
     assert len(rank([{"id": "a"}], "search", NOW, asked=True)) == 1
 
 
-@pytest.mark.parametrize("count", [MANY - 1, MANY])
+@table("count", [MANY - 1, MANY])
 def test_few_or_many_the_ranking_is_the_same_and_keeps_the_memories(count: int) -> None:
     pool = [
         a_candidate(memory=a_memory(f"m{n}"), similarity=(n * 37 % 1000) / 1000, importance=n % 7 / 7)
@@ -53,7 +54,7 @@ def test_few_or_many_the_ranking_is_the_same_and_keeps_the_memories(count: int) 
     assert len(rank(bare, "search", NOW, limit=5, asked=True)) == 5
 
 
-@pytest.mark.parametrize("count", [MANY - 1, MANY])
+@table("count", [MANY - 1, MANY])
 def test_few_or_many_the_reasons_are_the_same_and_keep_the_memories(count: int) -> None:
     pool = [a_candidate(memory=a_memory(f"m{n}"), similarity=(n * 37 % 1000) / 1000) for n in range(count)]
     profile = built_in("three-signal")
@@ -63,7 +64,7 @@ def test_few_or_many_the_reasons_are_the_same_and_keep_the_memories(count: int) 
     assert why("m7", pool, profile, NOW) == why_ranked("m7", pool, profile, NOW)
 
 
-@pytest.mark.parametrize("profile", [None, 0, {"name": "default"}])
+@table("profile", [None, 0, {"name": "default"}])
 def test_what_is_no_profile_and_no_name_is_refused(profile: Any) -> None:
     with pytest.raises(FieldError, match="is neither a profile nor the name of one"):
         rank([a_candidate("a")], profile, NOW)

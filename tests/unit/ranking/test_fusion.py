@@ -13,6 +13,7 @@ from recollect.ranking.columns import Columns
 from recollect.ranking.fusion import Blend, Either
 from recollect.ranking.signals import Relevance
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import cosines, shares, unknown_or
 
 
@@ -55,7 +56,7 @@ def test_more_words_never_make_a_memory_less_relevant(s: float, few: float, many
     assert less <= more + 1e-15
 
 
-@pytest.mark.parametrize("strength", [-1, 17])
+@table("strength", [-1, 17])
 def test_a_strength_out_of_range_is_refused(strength: int) -> None:
     with pytest.raises(ProfileError, match=r"within 0\.\.16"):
         Either(strength)
@@ -67,7 +68,7 @@ def blends(draw: st.DrawFn) -> Blend:
     return Blend(share, draw(shares) * min(share, 1.0 - share))
 
 
-@pytest.mark.parametrize(
+@table(
     ("similarity", "lexical", "blended"),
     [
         (0.5, 0.25, (0.4 * 0.5 + 0.6 * 0.25 - 0.15 * 0.5 * 0.25) / 0.85),
@@ -130,7 +131,7 @@ def test_columns_blend_to_the_bit(rows: list[tuple[float | None, ...]], rule: Bl
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "complaint"),
     [
         ((-0.1,), r"lexical_share is -0\.1, not within 0\.\.1"),

@@ -26,6 +26,7 @@ from recollect.ranking.scorer import gather, rank
 from recollect.ranking.set_signals import Given, Newest, Thread
 from recollect.ranking.signals import Relevance, read
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import blends, candidates, halves
 
@@ -64,7 +65,7 @@ def test_a_cosine_at_the_threshold_is_no_twin() -> None:
     assert found([a_note("old", 9), a_note("new", 2, (4.1, 3.0))], profile)["old"].value == 0.0
 
 
-@pytest.mark.parametrize(
+@table(
     "mute",
     [{"vector": None}, {"vector": (0.0, 0.0)}, {"created_at": None}],
     ids=["no vector", "no direction", "no date"],
@@ -126,7 +127,7 @@ def test_vectors_of_different_lengths_are_refused() -> None:
         found([a_note("a", 1), a_note("b", 2, (1.0, 0.0, 0.0))])
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "complaint"),
     [
         ({"above": 0.0}, "newest: above is 0.0; give a cosine above 0 and at most 1"),
@@ -218,7 +219,7 @@ def graded(cosine: float, **given: Any) -> list[Candidate]:
     ]
 
 
-@pytest.mark.parametrize(("cosine", "value"), [(0.79, 1.0), (0.85, 2 / 3), (0.9, 1 / 3), (0.95, 0.0), (1.0, 0.0)])
+@table(("cosine", "value"), [(0.79, 1.0), (0.85, 2 / 3), (0.9, 1 / 3), (0.95, 0.0), (1.0, 0.0)])
 def test_with_same_a_newer_memory_takes_the_more_the_nearer_it_is(cosine: float, value: float) -> None:
     profile = replace(SAMPLE, factors=(Factor(Newest(0.8, same=0.95), 0.9, 1.0),))
     given = found(graded(cosine), profile)["old"]
@@ -236,7 +237,7 @@ def test_of_several_that_are_newer_the_one_that_takes_the_most_is_named() -> Non
     assert given.note == "newer and nearly the same (cosine 0.84): new and 1 more"
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "value"),
     [
         ({}, 0.0),
@@ -297,7 +298,7 @@ def test_a_thread_fades_with_what_is_relevant_and_newer_in_other_sessions_and_in
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("relevance", "steps"), [(0.8, 16), (math.nextafter(0.8, 0.0), 15), (0.75, 15), (0.05, 1), (0.0499, 0), (0.0, 0)]
 )
 def test_relevance_is_told_apart_in_sixteen_steps_of_the_best_rounded_down(relevance: float, steps: int) -> None:
@@ -341,7 +342,7 @@ def test_where_nothing_is_relevant_no_thread_is_going_on() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("half", "half_inside", "first", "alone"),
     [(1e308, 1e308, 1.0, 1.0), (5e-324, 1e308, 0.0, 0.0), (1e308, 5e-324, 0.0, 1.0)],
 )
@@ -388,8 +389,8 @@ def test_rows_that_are_not_looked_at_belong_to_no_thread() -> None:
     assert missing.note(1) is None
 
 
-@pytest.mark.parametrize("option", ["half", "half_inside"])
-@pytest.mark.parametrize("half", [0.0, -1.0, math.inf, math.nan])
+@table("option", ["half", "half_inside"])
+@table("half", [0.0, -1.0, math.inf, math.nan])
 def test_a_half_that_is_none_is_refused(option: str, half: float) -> None:
     options: dict[str, Any] = {option: half}
     with pytest.raises(ProfileError, match=f"thread: {option} is {half!r}; give a finite number above 0"):

@@ -14,6 +14,7 @@ from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.lines import CALLER, FIELDS, read_candidate, read_lines, read_moment
 from recollect.testing import a_candidate
+from tests.tables import table
 
 WHOLE: dict[str, Any] = {
     "id": "m-1",
@@ -124,7 +125,7 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "complaint"),
     [
         (b"{", "line 2: this is not JSON: Expecting property name"),
@@ -208,7 +209,7 @@ def test_vectors_of_two_lengths_are_refused_with_the_line() -> None:
         read_lines(lines)
 
 
-@pytest.mark.parametrize("record", [None, 3, "id", ["id"]])
+@table("record", [None, 3, "id", ["id"]])
 def test_what_is_no_mapping_is_no_candidate(record: Any) -> None:
     with pytest.raises(FieldError, match="neither a candidate nor a mapping"):
         read_candidate(record)

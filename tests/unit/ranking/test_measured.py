@@ -13,6 +13,7 @@ from recollect.ranking.measured import TOLD, fingerprint, refuse_unmeasured
 from recollect.ranking.parse import build, describe, override, parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILT_IN, built_in
+from tests.tables import table
 from tests.unit.ranking.strategies import profiles
 
 OWN = replace(built_in("salience"), name="mine", report="mine.report.json")
@@ -56,7 +57,7 @@ def test_a_fingerprint_is_of_the_numbers_and_not_of_the_words(profile: Profile) 
     assert fingerprint(build(describe(profile), name="again")) == fingerprint(profile)
 
 
-@pytest.mark.parametrize(
+@table(
     "changes",
     [
         {"factors": {"salience": {"floor": 0.56}}},
@@ -89,7 +90,7 @@ def _complaint(profile: Profile, report: str | None) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(
+@table(
     ("report", "complaint"),
     [
         (a_report(built_in("five-signal")), "its numbers are not those that its report 'mine.report.json' tells of"),
@@ -121,7 +122,7 @@ def worth(**other: float) -> list[dict[str, object]]:
     return [{**WHOLE, **{name: {"mean": mean} for name, mean in other.items()}}]
 
 
-@pytest.mark.parametrize(
+@table(
     ("other", "complaint"),
     [
         *(({name: [{}]}, f"does not say the .* of each of its {name};") for name in TOLD),
@@ -184,7 +185,7 @@ def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_an
         refuse_unmeasured(same, a_report(same))
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_a_built_in_profile_that_names_a_report_has_one_beside_it_that_tells_of_it(name: str) -> None:
     profile = built_in(name)
     beside = None if profile.report is None else files("recollect.ranking.profiles") / profile.report
@@ -202,9 +203,7 @@ def test_a_report_is_a_plain_file_name_and_makes_no_other_profile() -> None:
     assert "report" not in describe(without)
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".json", "../r.json", "a/r.json", "r.txt", "r.json\n", "C:r.json", "r" * 100 + ".json"]
-)
+@table("name", ["", ".json", "../r.json", "a/r.json", "r.txt", "r.json\n", "C:r.json", "r" * 100 + ".json"])
 def test_what_is_no_plain_file_name_is_no_report(name: str) -> None:
     with pytest.raises(ProfileError, match=r"its report is .*; give the name of a \.json file beside it"):
         replace(OWN, report=name)

@@ -9,6 +9,7 @@ from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
 SALIENCE = built_in("salience")
@@ -32,7 +33,7 @@ def test_a_memory_with_two_scores_is_refused() -> None:
         merge(rank(FACTS, SALIENCE, NOW), rank(other, SALIENCE, NOW))
 
 
-@pytest.mark.parametrize(("name", "later"), [("three-signal", 0), ("salience", 1)])
+@table(("name", "later"), [("three-signal", 0), ("salience", 1)])
 def test_rankings_of_two_schemes_refuse_to_merge_and_name_the_remedy(name: str, later: int) -> None:
     other = rank(PEOPLE, built_in(name), NOW + timedelta(days=later))
     with pytest.raises(SchemesDiffer, match=r"salience 1 at 2026.*different scales.*recollect\.fuse"):

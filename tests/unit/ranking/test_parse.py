@@ -14,6 +14,7 @@ from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.ranking.quantities import Clock
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Salience, Similarity
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import profiles
 
@@ -68,7 +69,7 @@ HEAD = 'about = "x"\nversion = "1"\n'
 ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "complaint"),
     [
         ("about = ", "is not TOML: Invalid value"),
@@ -169,7 +170,7 @@ def test_what_is_wrong_with_a_profile_is_named(text: str, complaint: str) -> Non
         parse(text, name="mine")
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "meant"),
     [
         ("2w", timedelta(days=14)),
@@ -190,7 +191,7 @@ def test_a_profile_described_and_built_again_is_the_same(profile: Profile) -> No
     assert build(describe(profile), name=profile.name) == profile
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_a_built_in_profile_is_an_ordinary_file(name: str) -> None:
     assert parse(TEXTS[name], name=name) == built_in(name) == build(describe(built_in(name)), name=name)
 
@@ -246,7 +247,7 @@ def test_an_override_of_python_is_checked_like_any_other() -> None:
         override(SAMPLE, {"min_score": 10**400})
 
 
-@pytest.mark.parametrize("changes", [3, "min_score", [("min_score", 0.1)]])
+@table("changes", [3, "min_score", [("min_score", 0.1)]])
 def test_an_override_that_is_no_mapping_is_refused(changes: Any) -> None:
     with pytest.raises(ProfileError, match=r"overrides is .*; give a mapping with keys of the profile"):
         override(SAMPLE, changes)
@@ -277,7 +278,7 @@ def test_an_override_of_how_much_a_gate_needs_keeps_what_else_opens_it_and_the_r
     assert (opened.at_least, opened.otherwise) == (SAMPLE.gates[0].at_least, (Gate(Salience(), 0.5),))
 
 
-@pytest.mark.parametrize(
+@table(
     ("changes", "complaint"),
     [
         ({"terms": {"recency": {"weight": 0.5}}}, "the weights add up to 1.41, not 1"),

@@ -23,6 +23,7 @@ from recollect.ranking.signals import (
     Similarity,
 )
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
 
@@ -31,7 +32,7 @@ def a_profile(**given: Any) -> Profile:
     return Profile(**{"name": "mine", "version": "1", "about": "A test.", "terms": terms, **given})
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "complaint"),
     [
         ({"name": "Mine"}, "small letters"),
@@ -83,7 +84,7 @@ def test_a_profile_that_makes_no_sense_is_refused_by_name(given: dict[str, Any],
         a_profile(**given)
 
 
-@pytest.mark.parametrize(
+@table(
     ("make", "complaint"),
     [
         (lambda: Term(Importance(), -0.1), r"the weight of importance is -0\.1"),

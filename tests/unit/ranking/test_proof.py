@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-import pytest
-
 from recollect.ranking.proof import WHY, Proof, Stopped
 from recollect.render import text
 from recollect.testing import a_memory, a_ranking
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("stopped", "exact"),
     [(Stopped.EVERY, True), (Stopped.BOUND, True), (Stopped.INDEX, False), (Stopped.CUT, False)],
 )

@@ -14,6 +14,7 @@ from recollect.ranking.proof import Proof, Stopped
 from recollect.ranking.result import SHOWN, Scheme, Score
 from recollect.ranking.scorer import rank
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.tables import table
 
 SEARCH = Scheme(built_in("search"), NOW)
 OTHERS = [
@@ -23,8 +24,8 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=["another profile", "another moment", "another number in it"])
-@pytest.mark.parametrize("compare", [lt, le, gt, ge, eq, ne])
+@table("other", OTHERS, ids=["another profile", "another moment", "another number in it"])
+@table("compare", [lt, le, gt, ge, eq, ne])
 def test_scores_of_two_schemes_refuse_to_be_compared(other: Scheme, compare: Callable[[object, object], bool]) -> None:
     with pytest.raises(SchemesDiffer, match=r"a score of search 1 at .* recollect\.fuse"):
         compare(Score(0.5, SEARCH), Score(0.5, other))

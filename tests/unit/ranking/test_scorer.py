@@ -22,6 +22,7 @@ from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import rank_table
 from recollect.ranking.signals import Confidence, Dated, Importance, Salience, Similarity
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import candidates, moments, profiles, shares
 
 WORTH = Profile(name="worth", version="1", about="A test.", terms=(Term(Importance(), 1.0, 0.5),))
@@ -115,7 +116,7 @@ def test_two_candidates_of_one_id_are_refused() -> None:
         rank([a_candidate(), a_candidate()], WORTH, NOW)
 
 
-@pytest.mark.parametrize(
+@table(
     "at",
     [datetime(2026, 1, 1), datetime(9999, 1, 1, tzinfo=NOW.tzinfo), datetime(1, 1, 1, tzinfo=NOW.tzinfo)],
 )
@@ -124,7 +125,7 @@ def test_a_moment_that_is_none_is_refused(at: datetime) -> None:
         rank([], WORTH, at)
 
 
-@pytest.mark.parametrize("limit", [0, -3, 2.5, "3", True])
+@table("limit", [0, -3, 2.5, "3", True])
 def test_a_limit_that_keeps_nothing_is_refused(limit: Any) -> None:
     with pytest.raises(InvalidInput, match=f"limit is {limit!r}; give a whole number of at least 1"):
         rank([], WORTH, NOW, limit=limit)
@@ -215,7 +216,7 @@ def test_a_factor_without_a_value_for_silence_insists_as_well() -> None:
         rank([a_candidate()], strict, NOW)
 
 
-@pytest.mark.parametrize("name", ["default", "five-signal", "three-signal", "assistant", "search", "salience"])
+@table("name", ["default", "five-signal", "three-signal", "assistant", "search", "salience"])
 def test_a_profile_about_a_question_refuses_to_rank_without_one(name: str) -> None:
     with pytest.raises(SignalMissing, match=f"profile '{name}' needs a question"):
         rank([a_candidate(importance=0.5)], built_in(name), NOW)

@@ -25,6 +25,7 @@ from recollect.ranking.selection import _contenders, rank_table
 from recollect.ranking.set_signals import STEPS, Newest
 from recollect.ranking.signals import Importance, Recency, Similarity, read
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import (
     Blurred,
@@ -101,7 +102,7 @@ def roughly(pool: list[Candidate], error: float, noise: list[float]) -> Table:
 CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
 
 
-@pytest.mark.parametrize(
+@table(
     "profile",
     [
         built_in("salience"),
@@ -123,7 +124,7 @@ CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
     ],
     ids=["term", "gate", "factor", "min_score"],
 )
-@pytest.mark.parametrize("limit", [1, 2])
+@table("limit", [1, 2])
 def test_an_error_that_turns_two_around_is_settled_by_the_true_similarities(profile: Profile, limit: int) -> None:
     turned = roughly(CLOSE, 0.05, [-0.04, 0.02])
     found = rank_table(turned, profile, NOW, limit=limit, fetch=lambda rows: [CLOSE[row] for row in rows])
@@ -170,7 +171,7 @@ def test_columns_may_be_off_by_what_they_are_allowed_and_still_find_the_best(
     assert contenders.issuperset(best)
 
 
-@pytest.mark.parametrize(("noise", "found"), [((-0.99, 0.99), [0, 1]), ((0.99, -0.99), [0, 1]), ((1.0, -1.01), [0])])
+@table(("noise", "found"), [((-0.99, 0.99), [0, 1]), ((0.99, -0.99), [0, 1]), ((1.0, -1.01), [0])])
 def test_who_may_be_the_best_within_the_error_is_asked_about(noise: tuple[float, float], found: list[int]) -> None:
     scores = np.array([0.5, 0.5]) + np.array(noise) * ROUNDING
     assert _contenders(scores, WORTH, 1, ROUNDING, Counter()).tolist() == found
@@ -186,7 +187,7 @@ def test_a_fetch_that_brings_too_few_is_refused() -> None:
         rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=2, fetch=lambda _: [])
 
 
-@pytest.mark.parametrize(
+@table(
     ("column", "brought", "complaint"),
     [
         (0.5, 0.6, r"brought the similarity 0\.6 for 'a', where the table has 0\.5, which is off by 0\.01 at most"),
@@ -287,7 +288,7 @@ def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None
     assert len(fetch.asked) < 40
 
 
-@pytest.mark.parametrize("error", [0.0, 1e-3])
+@table("error", [0.0, 1e-3])
 def test_a_thousand_that_score_alike_whatever_their_similarity_are_asked_about_once(error: float) -> None:
     pool = [a_candidate(f"{n:04}", similarity=n / 999, lexical=1.0, created_at=NOW) for n in reversed(range(1000))]
     fetch = Counting(pool)
@@ -296,7 +297,7 @@ def test_a_thousand_that_score_alike_whatever_their_similarity_are_asked_about_o
     assert len(fetch.asked) <= 7
 
 
-@pytest.mark.parametrize("error", [1e-6, 1e-3])
+@table("error", [1e-6, 1e-3])
 def test_of_a_thread_only_those_near_one_of_its_steps_are_asked_about(error: float) -> None:
     # The default profile looks at the relevance of everyone, in steps of the best: whoever is surely between two steps
     # need not be asked. Beside those at a step there are the twins that `newest` compares, whoever is too close to the
@@ -323,7 +324,7 @@ def test_of_a_thread_only_those_near_one_of_its_steps_are_asked_about(error: flo
     assert len(fetch.asked) < 0.1 * size
 
 
-@pytest.mark.parametrize("error", [0.0, 1e-3])
+@table("error", [0.0, 1e-3])
 def test_a_thousand_that_are_worth_nothing_are_not_asked_about_one_by_one(error: float) -> None:
     pool = [a_candidate(f"{n:04}", similarity=-n / 999, salience=n / 999, served=n) for n in reversed(range(1000))]
     fetch = Counting(pool)
@@ -345,7 +346,7 @@ def test_weights_that_add_up_to_a_hair_more_than_1_tie_at_1_as_in_the_oracle() -
     assert facts(rank_table(Table.of(pool), profile, NOW, limit=1)) == facts(rank(pool, profile, NOW, limit=1))
 
 
-@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [2], [0, 2]])
+@table("rows", [[1, 0], [0, 0], [-1], [2], [0, 2]])
 def test_rows_that_are_not_in_order_or_not_there_are_refused(rows: list[int]) -> None:
     with pytest.raises(InvalidInput, match="`rows` are not rows of a table of 2, in order and each once"):
         rank_table(Table.of(CLOSE), built_in("salience"), NOW, limit=1, rows=np.array(rows, dtype=np.intp))
@@ -393,7 +394,7 @@ def test_the_nth_largest_is_found_without_sorting(values: list[float], count: in
     assert largest(np.array(values), count) == expected
 
 
-@pytest.mark.parametrize("limit", [0, -1])
+@table("limit", [0, -1])
 def test_a_limit_that_keeps_nothing_is_refused(limit: int) -> None:
     with pytest.raises(InvalidInput, match="at least 1"):
         rank_table(Table.of([]), built_in("session"), NOW, limit=limit)
@@ -428,7 +429,7 @@ def test_those_at_the_minimum_score_are_settled_by_the_oracle_although_others_ar
     assert found.excluded == {"min_score": 1, "limit": 1}
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_a_table_without_columns_ranks_like_candidates_of_which_nothing_is_known(name: str) -> None:
     asked = name != "session"
     table = Table(ids=[MemoryId("b"), MemoryId("a")])

@@ -34,6 +34,7 @@ from recollect.ranking.signals import (
     read,
 )
 from recollect.testing import NOW, a_candidate
+from tests.tables import table
 from tests.unit.ranking.strategies import candidates, moments, signals
 
 FORTNIGHT = timedelta(days=14)
@@ -51,20 +52,20 @@ def test_every_signal_is_within_0_and_1_or_silent_and_says_the_same_twice(
             assert read(signal, candidate, at) == value
 
 
-@pytest.mark.parametrize("name", sorted({**SIGNALS, **SET_SIGNALS}))
+@table("name", sorted({**SIGNALS, **SET_SIGNALS}))
 def test_every_signal_is_reachable_from_toml(name: str) -> None:
     option = ', half_life = "3d"' if name == "recency" else ""
     text = f'about = "x"\nversion = "1"\n[terms]\n{name} = {{ weight = 1.0, missing = 0.0{option} }}'
     assert parse(text, name="p").terms[0].signal.name == name
 
 
-@pytest.mark.parametrize("name", sorted(SIGNALS))
+@table("name", sorted(SIGNALS))
 def test_every_signal_is_silent_about_a_candidate_of_which_nothing_is_known(name: str) -> None:
     signal = Recency(half_life=DAY) if name == "recency" else SIGNALS[name]()
     assert read(signal, a_candidate(), NOW) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "field"),
     [
         (name, name)
@@ -86,7 +87,7 @@ def test_a_plain_signal_is_the_candidates_own_number(name: str, field: str) -> N
     assert read(SIGNALS[name](), a_candidate(**known), NOW) == 0.3
 
 
-@pytest.mark.parametrize(
+@table(
     ("age", "expected"),
     [
         (0 * FORTNIGHT, 1.0),
@@ -99,9 +100,7 @@ def test_freshness_halves_with_every_half_life(age: timedelta, expected: float) 
     assert read(Recency(half_life=FORTNIGHT), a_candidate(age=age), NOW) == expected
 
 
-@pytest.mark.parametrize(
-    ("days_off", "expected"), [(0.0, 1.0), (3.5, 0.5**0.5), (7.0, 1 / 2), (21.0, 1 / 8), (1e7, 0.0)]
-)
+@table(("days_off", "expected"), [(0.0, 1.0), (3.5, 0.5**0.5), (7.0, 1 / 2), (21.0, 1 / 8), (1e7, 0.0)])
 def test_nearness_to_a_day_that_is_named_halves_with_every_half_life_whatever_its_own_date(
     days_off: float, expected: float
 ) -> None:
@@ -111,7 +110,7 @@ def test_nearness_to_a_day_that_is_named_halves_with_every_half_life_whatever_it
     assert read(Dated(), a_candidate(created_at=NOW), NOW) is None
 
 
-@pytest.mark.parametrize(("words", "value"), [(0, 0.0), (5, 0.25), (20, 1.0), (10**6, 1.0)])
+@table(("words", "value"), [(0, 0.0), (5, 0.25), (20, 1.0), (10**6, 1.0)])
 def test_substance_is_full_at_twenty_words(words: int, value: float) -> None:
     assert read(Substance(), a_candidate(words=words), NOW) == value
 
@@ -120,13 +119,13 @@ def test_a_rate_is_taken_literally() -> None:
     assert read(Recency(rate_per_day=0.05), a_candidate(age=FORTNIGHT), NOW) == pytest.approx(0.4966, abs=1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, {"half_life": DAY, "rate_per_day": 1.0}])
+@table("options", [{}, {"half_life": DAY, "rate_per_day": 1.0}])
 def test_recency_fades_in_one_way(options: dict[str, object]) -> None:
     with pytest.raises(ProfileError, match="give one of the two"):
         Recency(**options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@table(
     "make",
     [
         lambda: Recency(half_life=0 * DAY),
@@ -158,7 +157,7 @@ def test_relevance_checks_its_options_when_made() -> None:
 OLD, NEW = NOW - 9 * DAY, NOW - 2 * DAY
 
 
-@pytest.mark.parametrize(
+@table(
     ("clock", "known", "expected"),
     [
         (Clock.CREATED, {"created_at": OLD, "updated_at": NEW}, OLD),
@@ -178,17 +177,17 @@ def test_a_clock_goes_by_its_dates(clock: Clock, known: dict[str, Any], expected
     assert date(a_candidate(**known), clock) == expected
 
 
-@pytest.mark.parametrize(("signal", "value"), [(Frequency(50), 1.0), (Rarity(0.15), 1 / 16)])
+@table(("signal", "value"), [(Frequency(50), 1.0), (Rarity(0.15), 1 / 16)])
 def test_use_is_a_merit_or_a_fault(signal: Signal, value: float) -> None:
     assert read(signal, a_candidate(served=100), NOW) == value
 
 
-@pytest.mark.parametrize(("revisions", "value"), [(5, 0.5), (50, 1.0)])
+@table(("revisions", "value"), [(5, 0.5), (50, 1.0)])
 def test_revisions_are_full_at_ten(revisions: int, value: float) -> None:
     assert read(Revisions(), a_candidate(revisions=revisions), NOW) == value
 
 
-@pytest.mark.parametrize("kind", Kind)
+@table("kind", Kind)
 def test_a_kind_is_worth_what_the_table_says_and_half_otherwise(kind: Kind) -> None:
     assert read(KindPriority(), a_candidate(kind=kind), NOW) == PRIORITIES.get(kind, 0.5)
     assert read(KindPriority({kind: 0.25}), a_candidate(kind=kind), NOW) == 0.25
@@ -207,7 +206,7 @@ def test_the_priorities_are_those_of_the_source() -> None:
     assert words == {kind.value: worth for kind, worth in PRIORITIES.items()}
 
 
-@pytest.mark.parametrize("options", [({Kind.FACT: 1.5}, 0.5), ({}, -0.1)])
+@table("options", [({Kind.FACT: 1.5}, 0.5), ({}, -0.1)])
 def test_a_priority_outside_0_and_1_is_refused(options: tuple[dict[Kind, float], float]) -> None:
     with pytest.raises(ProfileError, match="not within"):
         KindPriority(*options)
@@ -257,7 +256,7 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
     assert KindPriority().quantity.remark(a_candidate(), NOW) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("signal", "fields"),
     [
         (Similarity(), ("similarity",)),

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from recollect.model.eligibility import Barrier
 from recollect.model.index import Index
 from recollect.model.level import Level
@@ -11,11 +9,12 @@ from recollect.model.memory import MemoryId, Status
 from recollect.ranking.telling import beginning, change_in_words, fate_in_words
 from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked
 from recollect.testing import NOW, a_memory
+from tests.tables import table
 
 DAY = timedelta(days=1)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fate", "said"),
     [
         (Barred(Barrier.STATUS, Status.FORGOTTEN), "is not recalled: it is forgotten"),
@@ -56,7 +55,7 @@ def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
     assert fate_in_words(fate) == said
 
 
-@pytest.mark.parametrize(
+@table(
     ("barrier", "said"),
     [
         (Barrier.NOT_YET_VALID, "is not recalled: it holds only from 2026-01-02 on"),
@@ -68,8 +67,8 @@ def test_what_does_not_hold_is_told_with_its_date(barrier: Barrier, said: str) -
     assert fate_in_words(Barred(barrier, Status.ACTIVE), memory) == said
 
 
-@pytest.mark.parametrize("barrier", [Barrier.STATUS, Barrier.NO_LONGER_VALID])
-@pytest.mark.parametrize(("by", "said"), [(None, "new"), ("new (Ana moved)", "new (Ana moved)")])
+@table("barrier", [Barrier.STATUS, Barrier.NO_LONGER_VALID])
+@table(("by", "said"), [(None, "new"), ("new (Ana moved)", "new (Ana moved)")])
 def test_what_is_over_is_told_with_what_took_its_place(barrier: Barrier, by: str | None, said: str) -> None:
     memory = a_memory("m", status=Status.SUPERSEDED, superseded_by=MemoryId("new"))
     words = fate_in_words(Barred(barrier, Status.SUPERSEDED), memory, by)
@@ -86,7 +85,7 @@ def test_a_record_that_has_left_the_indexes_is_told_apart_from_an_event_that_nev
     assert "a coarser record" in fate_in_words(Barred(Barrier.UNINDEXED, Status.ACTIVE), memory)
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "said"),
     [
         (Change("recency", 0.5, 0.71201, "at most 3 days old"), "recency 0.713 instead of 0.500 (at most 3 days old)"),

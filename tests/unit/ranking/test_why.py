@@ -33,6 +33,7 @@ from recollect.ranking.signals import (
 )
 from recollect.ranking.why import BelowMinimum, Change, Gated, Outranked, Ranked, why_ranked
 from recollect.testing import NOW, a_candidate, a_memory
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import candidates, moments, profiles
 
@@ -124,7 +125,7 @@ def test_a_score_below_the_minimum_learns_what_would_reach_it() -> None:
     assert reason.changes[0].needed == pytest.approx((0.5 - 0.3) / 0.4)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "low", "high", "signal", "means"),
     [
         ("session", {"age": 60 * DAY}, {"age": 30 * DAY}, "recency", "at most 29.9 days old"),
@@ -145,7 +146,7 @@ def test_a_change_is_said_in_the_signals_own_quantity(
     assert changes[signal].means == means
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "low", "high", "signal", "means"),
     [
         ("session", {"kind": Kind.SUMMARY}, {"kind": Kind.DECISION}, "kind", "as profile or preference or decision"),
@@ -178,7 +179,7 @@ HEARD = Profile(
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("low", "high", "signal", "means"),
     [
         ({"days_off": 30.0}, {"days_off": 3.25}, "dated", "at most 3.2 days from a day that is named"),
@@ -377,7 +378,7 @@ def test_a_candidate_changed_as_told_and_ranked_again_is_in(rows: list[tuple[flo
                 assert candidate.id in [one.id for one in rank(again, profile, NOW, limit=limit)]
 
 
-@pytest.mark.parametrize("rate", [1e-15, 1e-19, 1e-22, 1e-25])
+@table("rate", [1e-15, 1e-19, 1e-22, 1e-25])
 def test_a_curve_too_flat_for_floats_is_answered_at_once(rate: float) -> None:
     profile = override(built_in("salience"), {"factors": {"rarity": {"rate": rate}, "salience": None}})
     for steps in range(1, 60):

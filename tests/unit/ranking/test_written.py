@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.written import written
+from tests.tables import table
 from tests.unit.ranking.strategies import profiles
 
 
@@ -21,7 +21,7 @@ def test_what_is_written_is_read_again_to_the_last_digit(profile: Profile, about
     assert again.report == said.report
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@table("name", sorted(BUILT_IN))
 def test_every_built_in_profile_can_be_written(name: str) -> None:
     assert parse(written(built_in(name)), name=name) == built_in(name)
 

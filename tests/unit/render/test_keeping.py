@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from recollect.model.archive import Imported
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
@@ -17,6 +15,7 @@ from recollect.model.usage import Use
 from recollect.model.wording import SHORT
 from recollect.render import listing, sweeping, text, wire
 from recollect.testing import a_memory
+from tests.tables import table
 
 ANA = Scope.parse("acme/ana")
 EMPTY = Stats(
@@ -134,7 +133,7 @@ def test_the_receipt_of_a_database_names_what_was_written_anew_and_who_may_read_
     assert told(an_erasure(Search(files=files)))["searched"].endswith(f"base/1/{text.NAMED - 1}, and 2 more")
 
 
-@pytest.mark.parametrize(
+@table(
     ("swept", "told"),
     [
         (Swept(), "no file has anything of what was erased"),

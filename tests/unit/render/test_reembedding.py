@@ -1,16 +1,15 @@
 """A re-embedding, told."""
 
-import pytest
-
 from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Reembedded
 from recollect.render import reembedding
+from tests.tables import table
 
 FORMER, NEW = Encoder("hashing-256", 256), Encoder("hashing-64", 64)
 OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
 
 
-@pytest.mark.parametrize(
+@table(
     ("done", "said"),
     [
         (

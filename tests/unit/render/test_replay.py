@@ -1,7 +1,5 @@
 """A replay in words: every cause has a sentence, and every part that differs a line."""
 
-import pytest
-
 from recollect.model.difference import Difference, What
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
@@ -9,6 +7,7 @@ from recollect.packing.prompt import Prompt
 from recollect.packing.replay import Replay
 from recollect.render import replay as replayed
 from recollect.testing.builders import a_memory, a_ranking
+from tests.tables import table
 
 CONTEXT = pack(a_ranking([a_memory("a")]), Budget(500), Prompt("0" * 16))
 CAUSES = [what for what in What if not what.effect]
@@ -21,7 +20,7 @@ def test_an_identical_one_says_so_in_a_line() -> None:
     assert replayed.fields(again)["identical"] is True
 
 
-@pytest.mark.parametrize("what", CAUSES)
+@table("what", CAUSES)
 def test_every_cause_has_a_sentence_with_what_it_was_and_is(what: What) -> None:
     again = Replay(
         CONTEXT, (Difference(what, "\x1b name", "\x1b was", "\x1b is"), Difference(What.TOKENS, None, "1", "2"))
@@ -58,7 +57,7 @@ def test_parts_are_counted_and_each_is_told_if_asked() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("differences", "told"),
     [
         ([Difference(What.TEXT, None, "sum", "other")], "text: is not what it was"),

@@ -3,10 +3,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from recollect.model.timetable import JobStatus, Occurrence, State
 from recollect.render import scheduling
+from tests.tables import table
 
 DUE = datetime(2026, 11, 16, 1, tzinfo=UTC)
 BEGUN = Occurrence(
@@ -27,7 +26,7 @@ STATUS = JobStatus(
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "told"),
     [
         (BEGUN, "rollup began, due at 2026-11-16 01:00:00Z"),
@@ -49,7 +48,7 @@ def test_an_occurrence_in_a_sentence(one: Occurrence, told: str) -> None:
     assert scheduling.sentence(one) == told
 
 
-@pytest.mark.parametrize(
+@table(
     ("status", "shown"),
     [
         (STATUS, ("0 1 * * *", "2026-11-17 01:00Z", "done 2026-11-16 01:02Z: 1 scope, 4 made")),

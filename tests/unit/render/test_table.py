@@ -2,12 +2,12 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.render.looks import Look
 from recollect.render.table import GAP, LEAST, Long, Table, aligned, cut, separated
+from tests.tables import table
 
 ROWS = Table(("id", "kind", "text"), [("a", "fact", "short"), ("long-id", "event", "x" * 60)])
 
@@ -41,7 +41,7 @@ NOTED = Table(
 )
 
 
-@pytest.mark.parametrize("width", [20, 40])
+@table("width", [20, 40])
 def test_a_note_is_never_cut_and_has_lines_of_its_own(width: int) -> None:
     lines = list(aligned(NOTED, width))
     assert sum(line.endswith("…") for line in lines) == 1
@@ -54,7 +54,7 @@ def test_a_program_gets_a_note_behind_the_last_field() -> None:
     assert list(separated(NOTED))[1] == "b\tshort [so it is] [yes]"
 
 
-@pytest.mark.parametrize(
+@table(
     ("long", "shown"),
     [(Long.UNDER, [f"  {'word ' * 14}".rstrip() + "…"]), (Long.WHOLE, [f"  {'word ' * 14}".rstrip(), "  word word"])],
 )
@@ -96,6 +96,6 @@ def test_a_cut_text_never_takes_more_columns_than_there_are(text: str, width: in
     assert sum(taken) <= width
 
 
-@pytest.mark.parametrize(("text", "width", "kept"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("a bcd", 3, "a…")])
+@table(("text", "width", "kept"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("a bcd", 3, "a…")])
 def test_what_is_cut_says_so(text: str, width: int, kept: str) -> None:
     assert cut(text, width) == kept

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
 from recollect.model.eligibility import Barrier
 from recollect.model.extraction import Extract, Extraction
 from recollect.model.memory import Kind, MemoryId, Status
@@ -34,6 +32,7 @@ from recollect.ranking.why import Barred, Change, Outranked, Ranked, Unpacked, w
 from recollect.render import extraction, text
 from recollect.render.looks import Look
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
 DAY = timedelta(days=1)
@@ -247,7 +246,7 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("verdict", "said"),
     [
         (Created(), "created"),
@@ -281,7 +280,7 @@ def test_looks_are_given_to_parts_and_change_no_word() -> None:
     assert seen == [Look.SCORE, Look.BAR, Look.BAR, Look.BAR]
 
 
-@pytest.mark.parametrize(
+@table(
     ("verdict", "status", "way"),
     [
         (Quarantined("why"), Status.QUARANTINED, ("to let it be recalled", ("curate", "release"))),

@@ -4,7 +4,6 @@ import json
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +33,7 @@ from recollect.ranking.scorer import rank
 from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import wire
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
+from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
 
@@ -48,7 +48,7 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("fate", "sent"),
     [
         (
@@ -120,7 +120,7 @@ SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("verdict", "sent"), SHAPES)
+@table(("verdict", "sent"), SHAPES)
 def test_every_verdict_has_its_shape(verdict: Verdict, sent: dict[str, Any]) -> None:
     memory = a_memory("m")
     shown = {"id": "m", **sent, "redacted": ["private"], "memory": wire.memory(memory)}

@@ -21,6 +21,7 @@ from recollect.service.front import Limits
 from recollect.service.health import Health
 from recollect.service.operations import OPERATIONS
 from recollect.service.problems import Code
+from tests.tables import table
 from tests.unit.service.least import least
 
 from .scene import HERE, KEY, PORT, Scene, a_scene, pieces, well
@@ -131,7 +132,7 @@ def test_a_page_of_the_server_itself_may_ask(standing: Scene) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("code", Code)
+@table("code", Code)
 def test_every_code_has_a_status_and_a_title(code: Code) -> None:
     assert problems.STATUSES[code] >= HTTPStatus.BAD_REQUEST
     assert problems.TITLES[code]
@@ -328,7 +329,7 @@ def test_another_face_is_asked_at_its_path_behind_the_same_gate(scene: Scene) ->
     assert asked.send("POST", "/mcp/x").status_code == 404
 
 
-@pytest.mark.parametrize("there", [True, False])
+@table("there", [True, False])
 def test_health_says_whether_it_can_work_and_nothing_of_memories(there: bool) -> None:
     async def health() -> Health:
         return Health(store=there, embedder=None, degraded=("embedder absent",))

@@ -5,16 +5,16 @@ import re
 from typing import Any
 
 import jsonschema
-import pytest
 
 from recollect.rest.openapi import document
 from recollect.rest.problems import STATUSES
 from recollect.service.operations import OPERATIONS, SUBJECTS
+from tests.tables import table
 
 DOCUMENT: Any = json.loads(json.dumps(document(SUBJECTS)))
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_every_operation_is_there_with_its_right_and_its_problems(name: str) -> None:
     told = DOCUMENT["paths"][f"/v1/{name}"]["post"]
     assert told["operationId"] == name

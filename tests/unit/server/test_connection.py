@@ -24,6 +24,7 @@ from recollect.server.connection import (
     refuse_unknown_uvicorn,
 )
 from recollect.server.serve import serve, wanted
+from tests.tables import table
 
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
@@ -209,7 +210,7 @@ def test_a_head_is_taken_up_to_its_size_and_not_above_it() -> None:
     assert of(told(b"GET /" + b"a" * HEAD_BYTES + b" HTTP/1.1\r\n" + LAST + b"\r\n"))[0] == 431
 
 
-@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nX: ", b"GET / HTTP/1.1\r\nX", b"GET /"])
+@table("before", [b"", b"GET / HTTP/1.1\r\nX: ", b"GET / HTTP/1.1\r\nX", b"GET /"])
 def test_a_head_that_never_ends_is_ended(before: bytes) -> None:
     async def asked() -> int:
         sent = 0

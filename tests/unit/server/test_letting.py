@@ -21,13 +21,14 @@ from recollect.server.letting import (
 )
 from recollect.service.access import WHOLE, Grant, Right
 from recollect.service.keys import Key, KeyFile, issue
+from tests.tables import table
 
 
 def a_place(folder: Path, host: str = "127.0.0.1") -> ServerSettings:
     return ServerSettings(host=host, keys=str(folder / "keys.json"), token_file=str(folder / "token"))
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "expected"),
     [
         *((one, True) for one in ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LocalHost")),
@@ -123,7 +124,7 @@ def test_it_is_called_by_where_it_listens_and_by_what_the_settings_name() -> Non
     gate(ServerSettings(host="fd00::5"), 9).refuse_strangers("[fd00::5]:9", None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("field", "value"),
     [
         ("host", ""),

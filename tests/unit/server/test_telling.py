@@ -30,6 +30,7 @@ from recollect.server.metrics import Metrics
 from recollect.server.watching import MODES, NO_EMBEDDER, NO_SCHEDULER, NO_STORE, NO_WRITES, Watch
 from recollect.service.front import Asked
 from recollect.service.lines import Lines
+from tests.tables import table
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
 FAILED = Failure("rollup", None, StoreError("gone"))
@@ -55,7 +56,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LONGEST_LOOK", 60.0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("embedder", "here", "told", "ready", "expected"),
     [
         ("hashing-256", OPEN, (), True, ()),

@@ -10,6 +10,7 @@ from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.service.access import WHOLE, Caller, Grant, Reach, Right, a_reach, a_right, owner
 from recollect.service.service import Service
+from tests.tables import table
 
 REACHES: dict[str, Reach] = {
     "own": Scope.parse("acme/ana"),
@@ -26,8 +27,8 @@ def a_caller(*rights: Right, reach: str = "acme/ana") -> Caller:
     return Caller(name="key", grants=(Grant(frozenset(rights), a_reach(reach)),))
 
 
-@pytest.mark.parametrize(("held", "wanted"), list(product(Right, Right)))
-@pytest.mark.parametrize("where", REACHES)
+@table(("held", "wanted"), list(product(Right, Right)))
+@table("where", REACHES)
 def test_a_right_is_good_for_itself_alone_and_within_its_scope(held: Right, wanted: Right, where: str) -> None:
     caller = a_caller(held)
     if held is wanted and where in WITHIN:
@@ -38,7 +39,7 @@ def test_a_right_is_good_for_itself_alone_and_within_its_scope(held: Right, want
         caller.refuse_unless(wanted, REACHES[where])
 
 
-@pytest.mark.parametrize("where", REACHES)
+@table("where", REACHES)
 def test_a_key_for_the_whole_store_reaches_everywhere(where: str) -> None:
     a_caller(Right.READ, reach=WHOLE).refuse_unless(Right.READ, REACHES[where])
 
@@ -62,7 +63,7 @@ def test_the_scope_of_a_key_goes_without_saying() -> None:
     assert owner().scope is None
 
 
-@pytest.mark.parametrize("said", Provenance)
+@table("said", Provenance)
 def test_nobody_is_believed_more_than_the_key(said: Provenance) -> None:
     tool = Caller(name="tool", grants=owner().grants, provenance=Provenance.TOOL_EXTERNAL)
     assert tool.believed(said) is Provenance.TOOL_EXTERNAL

@@ -4,6 +4,7 @@ import pytest
 
 from recollect.errors import AccessDenied
 from recollect.service.gate import Gate
+from tests.tables import table
 
 GATE = Gate.at(
     8765, hosts=("memory.example.org", "Inside.example.org:9000", "[fe80::1]"), origins=("https://console.example.org",)
@@ -38,23 +39,23 @@ STRANGERS = (
 )
 
 
-@pytest.mark.parametrize("host", OURS)
+@table("host", OURS)
 def test_who_calls_by_a_name_of_ours_is_let_through(host: str) -> None:
     GATE.refuse_strangers(host, None)
 
 
-@pytest.mark.parametrize("host", FORGED)
+@table("host", FORGED)
 def test_who_calls_by_another_name_is_refused(host: str | None) -> None:
     with pytest.raises(AccessDenied, match=r"server\.hosts"):
         GATE.refuse_strangers(host, None)
 
 
-@pytest.mark.parametrize("origin", PAGES)
+@table("origin", PAGES)
 def test_a_page_of_ours_is_let_through(origin: str) -> None:
     GATE.refuse_strangers("127.0.0.1:8765", origin)
 
 
-@pytest.mark.parametrize("origin", STRANGERS)
+@table("origin", STRANGERS)
 def test_a_page_of_a_stranger_is_refused(origin: str) -> None:
     with pytest.raises(AccessDenied, match=r"server\.origins"):
         GATE.refuse_strangers("127.0.0.1:8765", origin)

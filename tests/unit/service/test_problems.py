@@ -2,11 +2,10 @@
 
 import inspect
 
-import pytest
-
 from recollect import errors
 from recollect.errors import FieldError, RecollectError
 from recollect.service.problems import INTERNAL, Code, Problem, problem_of
+from tests.tables import table
 
 ALL = [thing for _, thing in inspect.getmembers(errors, inspect.isclass) if issubclass(thing, RecollectError)]
 
@@ -31,7 +30,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+@table("kind", ALL, ids=lambda kind: kind.__name__)
 def test_every_error_has_a_code_and_keeps_its_words(kind: type[RecollectError]) -> None:
     problem = problem_of(kind("what, and the remedy"))
     assert problem.code is EXPECTED.get(kind.__name__, Code.INVALID)

@@ -13,6 +13,7 @@ from recollect.service.recalls import Recall
 from recollect.service.service import Service
 from recollect.service.tasks import CompleteEpisode
 from recollect.service.upkeep import Erase
+from tests.tables import table
 
 ODD = (
     b"",
@@ -31,13 +32,13 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("body", ODD, ids=lambda body: repr(body[:20]))
+@table("body", ODD, ids=lambda body: repr(body[:20]))
 def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidInput, match="the body is"):
         read_json(body)
 
 
-@pytest.mark.parametrize(
+@table(
     ("model", "given", "told"),
     [
         (Remember, {"scope": "acme"}, "field 'text': is missing"),
@@ -92,7 +93,7 @@ def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
         read_request(OPERATIONS["recall"].request, {"query": "where?"})
 
 
-@pytest.mark.parametrize(("name", "field"), [("recall", "scope"), ("stats", "scope"), ("mem_search", "user_id")])
+@table(("name", "field"), [("recall", "scope"), ("stats", "scope"), ("mem_search", "user_id")])
 def test_a_scope_that_names_nothing_is_told_with_its_field(name: str, field: str) -> None:
     given = {field: "acme//ana", **({} if name == "stats" else {"query": "tea"})}
     with recollect.open(":memory:", embedder="hashing") as engine, pytest.raises(InvalidInput) as refused:

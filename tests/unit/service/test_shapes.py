@@ -5,7 +5,6 @@ from dataclasses import fields
 from typing import Any
 
 import jsonschema
-import pytest
 
 import recollect
 from recollect.model.memory import Memory
@@ -13,6 +12,7 @@ from recollect.service.access import owner
 from recollect.service.operations import OPERATIONS
 from recollect.service.service import Service
 from recollect.service.shapes import memories as shapes
+from tests.tables import table
 
 from .story import told
 
@@ -55,7 +55,7 @@ def unbounded(schema: dict[str, Any], path: str, known: dict[str, Any]) -> Itera
                     yield from unbounded(inner, f"{path}.{name}", known)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@table("name", OPERATIONS)
 def test_an_operation_says_when_to_use_it_and_its_fields_have_limits(name: str) -> None:
     operation = OPERATIONS[name]
     schema = operation.request.model_json_schema()
