@@ -13,4 +13,5 @@ def _unlocked() -> None:
         measured._collector.data_lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_unlocked)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_unlocked)

@@ -45,7 +45,7 @@ def unfinished(folder: Path) -> Iterator[Path]:
     sweep(folder)
     with tempfile.TemporaryDirectory(prefix=BEGIN, suffix=END, dir=folder, ignore_cleanup_errors=True) as made:
         unlocked = Path(f"{_held(Path(made))}{END}")
-        held = os.open(unlocked, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        held = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with suppress(OSError):  # where there are no locks, nobody takes it for abandoned either
                 _lock(held)
@@ -88,7 +88,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
     Where there are no locks, nobody waits.
     """
-    held = os.open(beside(path, "-lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    held = os.open(beside(path, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if fcntl is not None:
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -113,7 +113,7 @@ def _is_our_folder(path: Path) -> bool:
 def _is_abandoned(folder: Path) -> bool:
     """Whether nobody works there any more."""
     try:
-        held = os.open(_held(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        held = os.open(_held(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         return _age(folder) > LONG
     except OSError:

@@ -8,6 +8,7 @@ import pytest
 from recollect import config
 from recollect.errors import FieldError, NotFound, ProfileError
 from recollect.ranking.profiles import TEXTS, built_in
+from tests.platforms import posix_only
 from tests.tables import table
 
 
@@ -37,6 +38,7 @@ def test_a_file_that_is_not_there_is_not_found_and_a_folder_cannot_be_read(tmp_p
         config.profile(tmp_path / "folder.toml")
 
 
+@posix_only
 def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     with pytest.raises(ProfileError, match="cannot be read: it is no ordinary file"):

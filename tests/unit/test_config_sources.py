@@ -17,6 +17,7 @@ from recollect.config.file import LARGEST, LONGEST_VALUE, read_file
 from recollect.config.origin import InFile
 from recollect.config.sources import OTHERS
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError
+from tests.platforms import posix_only
 from tests.tables import table
 
 
@@ -113,6 +114,7 @@ def test_a_file_that_is_named_must_be_there(by: str, monkeypatch: pytest.MonkeyP
         wait(Sources(named=Path("nope.toml")) if by == "named" else None)
 
 
+@posix_only
 def test_a_pipe_a_device_a_folder_and_what_is_too_large_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "device.toml").symlink_to("/dev/zero")

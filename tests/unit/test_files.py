@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from recollect.files import give_name, sweep, unfinished, unmerged
+from tests.platforms import posix_only
 
 
 @pytest.fixture
@@ -67,6 +68,7 @@ def test_what_is_unfinished_is_in_a_folder_of_its_own_and_gone_in_the_end(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@posix_only
 def test_what_nobody_works_on_any_more_is_swept_away(tmp_path: Path) -> None:
     folder = abandoned(tmp_path)
     (folder / folder.name).touch()

@@ -18,10 +18,11 @@ from recollect.providers.hashing import Hashing
 from recollect.providers.http import Http
 from recollect.providers.lazily import Lazily
 from recollect.testing import NOW
+from tests.platforms import posix_only
 from tests.tables import table
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork"),
+    posix_only,
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # there are threads, and that is the point
 ]
 

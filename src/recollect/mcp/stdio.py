@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -139,7 +140,8 @@ class _Wire:
     def _end_when_told(self, end: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(one, end)
+            with suppress(NotImplementedError):  # Windows ends the process instead
+                loop.add_signal_handler(one, end)
 
     def _read_into(self, said: Said, end: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()

@@ -238,7 +238,7 @@ def read_private(path: Path) -> str:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error}") from error
     if not stat.S_ISREG(found.st_mode):
         raise InvalidInput(f"{str(path)!r} is no ordinary file; put one in its place")
-    if found.st_mode & 0o077:
+    if os.name == "posix" and found.st_mode & 0o077:  # Windows has access lists instead of these bits
         raise InvalidInput(f"others may read {str(path)!r}; take that from them: chmod 600 {path}")
     if found.st_size > LARGEST:
         raise InvalidInput(f"{str(path)!r} has more than {LARGEST} bytes; it is no such file")

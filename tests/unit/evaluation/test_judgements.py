@@ -15,6 +15,7 @@ from recollect.errors import InvalidInput
 from recollect.evaluation.judgements import UNCATEGORISED, read_judgements, sees
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
+from tests.platforms import posix_only
 
 from .folder import ASKED, a_memory, a_query, write_folder
 
@@ -176,6 +177,7 @@ def test_an_empty_folder_none_and_a_file_are_refused(tmp_path: Path) -> None:
         read_judgements(tmp_path / ("x" * 3_000))
 
 
+@posix_only
 @pytest.mark.parametrize("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
 def test_what_is_no_ordinary_file_is_refused_and_not_read(name: str, tmp_path: Path) -> None:
     write_folder(tmp_path)

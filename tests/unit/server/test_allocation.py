@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from tests.platforms import linux_only
+
 ROUNDS = """
 import resource, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +35,7 @@ def pages_taken(how: str) -> int:
     return int(done.stdout)
 
 
+@linux_only
 def test_a_thread_that_does_the_same_again_takes_hardly_any_memory_anew() -> None:
     assert pages_taken("kept") * 10 < pages_taken("given back")
 

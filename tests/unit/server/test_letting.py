@@ -21,6 +21,7 @@ from recollect.server.letting import (
 )
 from recollect.service.access import WHOLE, Grant, Right
 from recollect.service.keys import Key, KeyFile, issue
+from tests.platforms import posix_only
 from tests.tables import table
 
 
@@ -52,6 +53,7 @@ def a_key(at: datetime, **more: Any) -> Key:
     return issue("ana", [Grant(frozenset({Right.READ}), WHOLE)], at=at, **more)[0]
 
 
+@posix_only
 def test_nobody_can_come_in_by_keys_that_are_broken_or_over_or_from_elsewhere_if_they_are_gone(tmp_path: Path) -> None:
     file, now = KeyFile(tmp_path / "keys.json"), datetime.now(UTC)
     over = a_key(now - timedelta(days=2), expires_at=now - timedelta(days=1))

@@ -22,6 +22,7 @@ from recollect.service.keys import (
     read_private,
     the_token,
 )
+from tests.platforms import posix_only
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
 GRANTS = (Grant(frozenset({Right.READ}), a_reach("acme/ana")),)
@@ -36,6 +37,7 @@ def file(tmp_path: Path) -> KeyFile:
     return KeyFile(tmp_path / "kept" / "keys.json")
 
 
+@posix_only
 def test_a_key_lets_its_caller_in_and_only_its_digest_is_kept(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
@@ -203,6 +205,7 @@ def test_a_name_with_a_slash_and_a_moment_that_is_over_are_refused() -> None:
         a_key(until=NOW)
 
 
+@posix_only
 def test_a_file_that_others_may_read_is_refused_with_the_remedy(file: KeyFile) -> None:
     file.add(a_key()[0])
     file.path.chmod(0o640)
@@ -210,6 +213,7 @@ def test_a_file_that_others_may_read_is_refused_with_the_remedy(file: KeyFile) -
         read_private(file.path)
 
 
+@posix_only
 def test_a_change_that_keeps_the_size_and_the_time_of_the_file_is_seen(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
@@ -224,6 +228,7 @@ def test_a_change_that_keeps_the_size_and_the_time_of_the_file_is_seen(file: Key
         authenticate(text)
 
 
+@posix_only
 def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
@@ -236,6 +241,7 @@ def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) ->
         authenticate(text)
 
 
+@posix_only
 def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFile, tmp_path: Path) -> None:
     file.path.parent.mkdir()
     os.mkfifo(file.path, 0o600)  # to which nobody ever writes
@@ -246,6 +252,7 @@ def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFil
             read_private(path)
 
 
+@posix_only
 def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "token"
     token = the_token(path)

@@ -27,6 +27,9 @@ BLOCK = 4 * 1024**2
 EXHAUSTED = (errno.EMFILE, errno.ENFILE)
 """What an error says when no more files can be opened, by this process or by all."""
 
+_BINARY = getattr(os, "O_BINARY", 0)
+"""Windows opens files as text without it."""
+
 _Identity = tuple[int, int]
 
 
@@ -71,7 +74,7 @@ class _Descriptors:
         told = path.stat()
         file = (told.st_dev, told.st_ino)
         if file not in self._open:
-            self._open[file] = (os.open(path, os.O_RDONLY | os.O_CLOEXEC), os.path.realpath(path))
+            self._open[file] = (os.open(path, os.O_RDONLY | _BINARY), os.path.realpath(path))
         return self._open[file][0]
 
     def _close_unused(self) -> None:
@@ -147,7 +150,7 @@ def close_unused() -> None:
 def exhausted() -> bool:
     """Whether this process, or the system, has as many files open as it may."""
     try:
-        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         return error.errno in EXHAUSTED
     return False

@@ -9,6 +9,7 @@ waits for a moment and then goes past it.
 
 import os
 import struct
+import sys
 import threading
 from concurrent.futures import Future
 from functools import partial
@@ -71,7 +72,7 @@ class _Companion:
     """
 
     def __init__(self, path: str, mode: int) -> None:
-        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT, mode)
         self._asked: SimpleQueue[tuple[_Lock, Future[None]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         tell_children(self)
@@ -296,8 +297,8 @@ def turn(path: str, mode: int) -> Turn:
 
 def _locks_of_open_files(path: str, mode: int) -> bool:
     """Whether the kernel and the file system know locks that belong to an open file instead of a process."""
-    if not hasattr(fcntl, "F_OFD_GETLK"):
-        return False
+    if not sys.platform.startswith("linux") or not hasattr(fcntl, "F_OFD_GETLK"):
+        return False  # other systems lay out `struct flock` differently
     companion = _Companion(path, mode)
     try:
         fcntl.fcntl(companion.file, fcntl.F_OFD_GETLK, _region(fcntl.F_WRLCK, 0))
