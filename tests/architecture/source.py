@@ -8,7 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "recollect"
 MADE = {"__pycache__", "build", "dist", "mutants"}
-"""Folders that tools make; like hidden ones, they are not the repository's own, but for `.ci`."""
+"""Folders that tools make; like hidden ones, they are not the repository's own."""
+
+OWN_HIDDEN = {".ci", ".github"}
+"""Hidden folders that are the repository's own."""
 
 GENERATED = PACKAGE / "grpc" / "v1"
 """What the build makes of proto/."""
@@ -27,7 +30,7 @@ def files(folder: Path = ROOT) -> list[Path]:
     """Every file of the repository, in order."""
     found: list[Path] = []
     for path in sorted(folder.iterdir()):
-        hidden = path.name.startswith(".") and path.name != ".ci"
+        hidden = path.name.startswith(".") and path.name not in OWN_HIDDEN
         if path.is_file() and not path.name.startswith(".coverage") and path.name != ".git":
             found.append(path)
         elif path.is_dir() and not hidden and path.name not in MADE and path != GENERATED:
