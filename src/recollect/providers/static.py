@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.ports import Purpose
+from recollect.providers.bpe import BytePairTokenizer
 from recollect.providers.lazily import Lazily
-from recollect.providers.parts import TABLE, TABLE_TOKENS, WORDLLAMA
+from recollect.providers.parts import TABLE, TABLE_TOKENIZER, WORDLLAMA
 from recollect.providers.tensors import tensors
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, unit
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 NAME = "wordllama-256"
 DIMENSIONS = 256
@@ -52,11 +49,11 @@ class _Table:
     """A vector for each token; half precision, because that is how they are published."""
 
     vectors: NDArray[np.float16]
-    tokenizer: "Tokenizer"
+    tokenizer: BytePairTokenizer
 
     def total(self, text: str) -> NDArray[np.float64]:
         """The sum of the text's tokens, which points where their mean does."""
-        tokens = self.tokenizer.encode(text, add_special_tokens=False).ids
+        tokens = self.tokenizer.encode(text)
         total = np.zeros(DIMENSIONS)
         for start in range(0, len(tokens), AT_ONCE):
             total += self.vectors[tokens[start : start + AT_ONCE]].sum(axis=0, dtype=np.float32)
@@ -64,6 +61,4 @@ class _Table:
 
 
 def _load() -> _Table:
-    from tokenizers import Tokenizer
-
-    return _Table(tensors(TABLE.read())[TENSOR], Tokenizer.from_buffer(TABLE_TOKENS.read()))
+    return _Table(tensors(TABLE.read())[TENSOR], BytePairTokenizer(TABLE_TOKENIZER.read()))

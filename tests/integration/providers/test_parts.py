@@ -1,4 +1,4 @@
-"""Files that other distributions carry are found without importing them, and read only if they are the right ones."""
+"""Files of this package and of other distributions are read only if their content is the expected one."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ProviderError
-from recollect.providers.parts import MINILM, WORDLLAMA, Carried, Kit
+from recollect.providers.parts import MINILM, WORDLLAMA, Bundled, Carried, Kit
 from tests.tables import table
 
 CONTENT = b"weights"
@@ -44,7 +44,7 @@ def test_a_file_is_found_wherever_its_distribution_keeps_it(site: Path) -> None:
 def test_another_file_under_the_same_name_is_refused_with_both_digests(site: Path) -> None:
     install(site, content=b"weightz")
     other = hashlib.sha256(b"weightz").hexdigest()
-    with pytest.raises(ProviderError, match=rf"carrier-of-tests 1\.5 is not the file .* {other}, not {SHA256}"):
+    with pytest.raises(ProviderError, match=rf"carrier-of-tests has SHA-256 {other}, expected {SHA256}; install it"):
         PART.read()
 
 
@@ -74,6 +74,18 @@ def test_a_file_that_cannot_be_read_is_an_error_of_the_provider(site: Path) -> N
     path.symlink_to("/proc/self/mem")  # a file that exists, and cannot be read from its beginning
     with pytest.raises(ProviderError, match=r"weights\.bin of carrier-of-tests cannot be read"):
         PART.read()
+
+
+def test_a_bundled_file_is_found_in_its_folder_and_checked(tmp_path: Path) -> None:
+    part = Bundled(tmp_path, "weights.bin", SHA256)
+    assert part.find() is None
+    with pytest.raises(ProviderError, match=r"^weights\.bin is not installed$"):
+        part.read()
+    (tmp_path / "weights.bin").write_bytes(b"weightz")
+    with pytest.raises(ProviderError, match=rf"^weights\.bin has SHA-256 .*, expected {SHA256}; install it again$"):
+        part.read()
+    (tmp_path / "weights.bin").write_bytes(CONTENT)
+    assert part.read() == CONTENT
 
 
 def test_a_kit_names_all_that_is_missing_and_the_fix(site: Path) -> None:

@@ -1,13 +1,18 @@
 """The static table keeps the promises of every embedder, and gives what wordllama gives."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import recollect
 from recollect.ports import Embedder
+from recollect.providers.parts import TABLE, TABLE_TOKENIZER
 from recollect.providers.static import AT_ONCE, Static
 from recollect.testing.embedder_contract import TEXTS, EmbedderContract, embed
 from tests.tables import table
@@ -65,10 +70,20 @@ def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
         "import sys; from recollect.providers.static import Static; Static().embed(['a'], 'memory');print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not {"wordllama", "requests", "huggingface_hub", "ssl", "onnxruntime"} & set(loaded.stdout.split())
+    unwanted = {"wordllama", "tokenizers", "requests", "huggingface_hub", "ssl", "onnxruntime"}
+    assert not unwanted & set(loaded.stdout.split())
 
 
-def test_nothing_is_loaded_before_it_is_needed() -> None:
-    script = "import sys; from recollect.providers.static import Static; Static(); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "tokenizers" not in loaded.stdout.split()
+def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(tmp_path: Path) -> None:
+    files = shutil.ignore_patterns(TABLE.file, TABLE_TOKENIZER.file, "__pycache__")
+    shutil.copytree(Path(recollect.__file__).parent, tmp_path / "recollect", ignore=files)
+    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.choose import embedder\n"
+    fix = "install recollect again (in its folder: pip install .)"
+    problems = {
+        "auto": f"no embedder is installed; {fix}",
+        "wordllama": f"the embedder 'wordllama' lacks {TABLE.file}, {TABLE_TOKENIZER.file}; {fix}",
+    }
+    for name, problem in problems.items():
+        command = [sys.executable, "-c", f"{script}embedder({name!r})"]
+        ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+        assert ran.stderr.splitlines()[-1] == f"recollect.errors.ProviderError: {problem}"

@@ -22,11 +22,6 @@ def without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
 
-@pytest.fixture
-def without_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-
-
 @table(
     ("name", "kind"),
     [
@@ -84,14 +79,6 @@ def test_without_the_extra_minilm_says_how_to_get_it() -> None:
 @pytest.mark.usefixtures("without_onnxruntime")
 def test_without_the_extra_auto_is_the_static_table() -> None:
     assert type(embedder("auto")) is Static
-
-
-@pytest.mark.usefixtures("without_tokenizers")
-def test_auto_never_falls_back_to_hashing() -> None:
-    with pytest.raises(ProviderError, match="no embedder is installed; run pip install --force-reinstall recollect"):
-        embedder("auto")
-    with pytest.raises(ProviderError, match="'wordllama' lacks tokenizers"):
-        embedder("wordllama")
 
 
 @table(
