@@ -1,9 +1,19 @@
-"""Every sort of store that the properties of tests/contract hold for."""
+"""Stores that the properties of tests/contract hold for, and which promises a variant of a store runs by default."""
 
 import pytest
 
+from recollect.testing.variants import is_affected
 from tests.contract import sorts
 from tests.contract.sorts import Sort
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark as thorough the promises that a variant of a store cannot break."""
+    if not isinstance(item, pytest.Function):
+        return
+    variant = getattr(item.cls, "variant", None)
+    if variant is not None and not is_affected(item.function, variant):
+        item.add_marker("thorough")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

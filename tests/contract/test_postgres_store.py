@@ -1,4 +1,4 @@
-"""The PostgreSQL store keeps the contract, whoever writes to the database meanwhile."""
+"""The PostgreSQL store keeps the contract, also with a small cache and with a second writer."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,6 +14,7 @@ from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
 from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
 from recollect.testing.store_contract import StoreContract
+from recollect.testing.variants import Variant
 from tests.contract.other_process import OtherProcess, OtherStore
 
 
@@ -28,8 +29,9 @@ class TestPostgres(StoreContract):
 
 
 class TestWithHardlyAnyCache(StoreContract):
-    """Shelves are let go of as soon as there is another."""
+    """A scope leaves the cache as soon as another one is read."""
 
+    variant = Variant.SMALL_CACHE
     ELSEWHERE = 1_000
 
     @pytest.fixture
@@ -41,6 +43,8 @@ class TestWithHardlyAnyCache(StoreContract):
 
 class TestWrittenThroughAnotherStore(TestPostgres):
     """Two stores on one database: what one writes, the other reads."""
+
+    variant = Variant.SECOND_WRITER
 
     @pytest.fixture
     def writer(self, store: Store, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
@@ -58,6 +62,8 @@ def other_process() -> Iterator[OtherProcess]:
 
 class TestWrittenByAnotherProcess(TestPostgres):
     """What another process writes, this one reads."""
+
+    variant = Variant.SECOND_WRITER
 
     @pytest.fixture
     def writer(

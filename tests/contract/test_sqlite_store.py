@@ -1,4 +1,4 @@
-"""The SQLite store keeps the contract: on disk, in memory, and whoever writes to the file meanwhile."""
+"""The SQLite store keeps the contract: on disk, in memory, with a small cache and with a second writer."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +15,7 @@ from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
 from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
 from recollect.testing.store_contract import StoreContract
+from recollect.testing.variants import Variant
 from tests.contract.other_process import OtherProcess, OtherStore
 
 
@@ -27,6 +28,8 @@ class TestOnDisk(StoreContract):
 
 
 class TestInMemory(StoreContract):
+    variant = Variant.IN_MEMORY
+
     @pytest.fixture
     def store(self, clock: Clock) -> Iterator[Store]:
         store = SqliteStore(":memory:", clock)
@@ -35,7 +38,9 @@ class TestInMemory(StoreContract):
 
 
 class TestWithHardlyAnyCache(StoreContract):
-    """Shelves are let go of as soon as there is another."""
+    """A scope leaves the cache as soon as another one is read."""
+
+    variant = Variant.SMALL_CACHE
 
     @pytest.fixture
     def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
@@ -46,6 +51,8 @@ class TestWithHardlyAnyCache(StoreContract):
 
 class TestWrittenThroughAnotherStore(TestOnDisk):
     """Two stores on one file: what one writes, the other reads."""
+
+    variant = Variant.SECOND_WRITER
 
     @pytest.fixture
     def writer(self, store: Store, clock: Clock, tmp_path: Path) -> Iterator[Store]:
@@ -64,6 +71,7 @@ def other_process() -> Iterator[OtherProcess]:
 class TestWrittenByAnotherProcess(TestOnDisk):
     """What another process writes, this one reads."""
 
+    variant = Variant.SECOND_WRITER
     ELSEWHERE = 1_000  # each is a call to the other process
 
     @pytest.fixture

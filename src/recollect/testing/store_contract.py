@@ -8,10 +8,13 @@ class TestMyStore(StoreContract):
         store.close()
 """
 
+from typing import ClassVar
+
 import pytest
 
 from recollect.ports import Store
 from recollect.testing.keeping import Clock
+from recollect.testing.variants import Variant
 
 pytest.register_assert_rewrite("recollect.testing.promises")
 
@@ -66,6 +69,9 @@ class StoreContract(
     `clock` is the clock that the store must be made with; `writer` may be another store on the same data, through
     which all is written while `store` reads it.
     """
+
+    variant: ClassVar[Variant | None] = None
+    """The way in which a subclass runs a store that keeps the whole contract elsewhere; see `variants.py`."""
 
     @pytest.fixture
     def clock(self) -> Clock:

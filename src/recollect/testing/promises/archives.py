@@ -29,6 +29,7 @@ from recollect.testing.keeping import (
     seen,
     together,
 )
+from recollect.testing.variants import Variant, affected_by
 
 BELOW, TEAM, OTHER = Scope.parse("acme/ana/below"), Scope.parse("acme"), Scope.parse("acme-labs")
 
@@ -73,6 +74,7 @@ def load(writer: Store, items: list[Item], encoder: Encoder | None = ENCODER) ->
 class Counts:
     """How much there is, of a scope, of those below it, and of all."""
 
+    @affected_by(Variant.IN_MEMORY)
     def test_what_there_is_is_counted(self, store: Store, writer: Store, clock: Clock) -> None:
         live(writer, clock)
         stats = store.stats(None, below=True)
@@ -106,6 +108,7 @@ class Counts:
 class Archives:
     """What is given away is all there is, and what is taken in is what was given."""
 
+    @affected_by(Variant.IN_MEMORY)
     def test_all_that_is_known_is_given_away_in_the_order_it_came(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -140,6 +143,7 @@ class Archives:
         _, items = archive(store)
         assert [one.id if isinstance(one, Trace) else one.present.id for one in items] == ["c", "x", "theirs"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_a_store_that_was_used_before_knows_what_it_takes_in_from_now_on(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -173,6 +177,7 @@ class Archives:
         writer.write(lambda writing: writing.vote(SCOPE, [vote]))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 3, misled=3)]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_what_is_there_already_is_skipped_and_what_says_something_else_is_a_conflict(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:

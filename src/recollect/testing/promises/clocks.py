@@ -21,6 +21,7 @@ from recollect.testing.keeping import (
     the_candidate,
 )
 from recollect.testing.promises.gathering import expected_shares, shares
+from recollect.testing.variants import Variant, affected_by
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
 TEAM = Scope.parse("acme")
@@ -30,6 +31,7 @@ A = MemoryId("a")
 class KnownAt:
     """`known_at` is the store as it was: what came later is not known, and what is gone since was there."""
 
+    @affected_by(Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_versions_are_given_as_they_were_known(self, store: Store, writer: Store, clock: Clock) -> None:
         moments: list[tuple[datetime, list[Memory]]] = [(NOW - TICK, [])]
         for number in range(4):
@@ -80,6 +82,7 @@ class KnownAt:
         assert seen(store, SCOPE, known_at=NOW) == ["a"]
         assert seen(store, SCOPE, known_at=clock.now) == ["a", "b", "c"]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_the_commit_is_the_last_that_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
         commits = []
         for id in "abc":
@@ -90,6 +93,7 @@ class KnownAt:
         assert store.gather(a_probe()).commit == commits[-1]
         assert store.gather(a_probe(known_at=NOW - TICK)).commit == 0
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_status_sharing_pins_and_words_are_those_known_then(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -113,6 +117,7 @@ class KnownAt:
             assert shares(found, [id]) == expected_shares("deploys", texts)
         assert [len(store.get(SCOPE, ids("team"), known_at=NOW + days * DAY)) for days in range(3)] == [0, 1, 0]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_uses_are_those_taken_in_until_then(self, store: Store, writer: Store, clock: Clock) -> None:
         put(writer, a_note("a"), a_note("b"))
         for number in range(1, 4):
@@ -126,6 +131,7 @@ class KnownAt:
             assert (a.served, a.last_accessed_at) == (number, NOW - DAY if number else None)
             assert (b.served, b.last_accessed_at) == (0, None)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_votes_are_those_that_stood_then(self, store: Store, writer: Store, clock: Clock) -> None:
         put(writer, a_note("a"))
         cast = [a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED), a_vote("a", Use.MISLED, context="other")]
@@ -136,6 +142,7 @@ class KnownAt:
         found = [store.gather(a_probe(known_at=NOW + days * DAY)) for days in range(5)]
         assert [the_candidate(one, "a").usefulness for one in found] == expected
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_what_was_away_for_a_while_comes_back_with_all_that_had_happened_to_it(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -176,6 +183,7 @@ class KnownAt:
         ]
         assert misled == [(VOTES_THAT_COUNT - count + 1) / (VOTES_THAT_COUNT + 2) for count in (2, 0, 1, 2)]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_the_present_and_what_is_known_now_are_the_same(self, store: Store, writer: Store, clock: Clock) -> None:
         team = [a_note(f"team {number}", scope=TEAM, shared=number % 2 == 0) for number in range(6)]
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
@@ -187,6 +195,7 @@ class KnownAt:
         assert candidates(present) == candidates(known)
         assert present.commit == known.commit
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_the_two_clocks_are_moved_apart(self, store: Store, writer: Store, clock: Clock) -> None:
         put(writer, a_note("a", created_at=NOW - 5 * DAY, valid_until=NOW - DAY), a_note("b", created_at=NOW - 2 * DAY))
         clock.move(DAY)
@@ -204,6 +213,7 @@ class AsOf:
     AISLE = WINDOW.changed(text="aisle", updated_at=NOW - DAY, importance=0.75, revisions=2)
     BETWEEN = NOW - 2 * DAY
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_memory_says_what_it_said_and_stands_where_it_stands(self, store: Store, writer: Store) -> None:
         end = NOW + DAY
         (window,) = put(writer, self.WINDOW)
@@ -222,6 +232,7 @@ class AsOf:
         assert shown(store, self.BETWEEN) == []
         assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
         (window,) = put(writer, self.WINDOW)
         put(writer, self.AISLE.changed(pinned=True))
@@ -236,6 +247,7 @@ class AsOf:
         moments = {self.BETWEEN: window, NOW - DAY: aisle, NOW - TICK: aisle, NOW: standing}
         assert {at: shown(store, at) for at in moments} == {at: [one] for at, one in moments.items()}
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_was_erased_meanwhile_is_gone_in_every_version(self, store: Store, writer: Store) -> None:
         put(writer, self.WINDOW)
         put(writer, self.AISLE)

@@ -27,6 +27,7 @@ from recollect.testing.keeping import (
     seen,
     the_candidate,
 )
+from recollect.testing.variants import Variant, affected_by
 
 DAY = timedelta(days=1)
 TEAM = Scope.parse("acme")
@@ -36,6 +37,7 @@ ANY = frozenset({None, *Level})
 class AfterCommit:
     """What is known after a commit stays what it was, as long as nothing of it is erased."""
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_commits_of_one_moment_are_told_apart(self, store: Store, writer: Store, clock: Clock) -> None:
         commits = []
         for step, text in ((0, "first"), (0, "second"), (-1, "third"), (5, "fourth")):
@@ -55,6 +57,7 @@ class AfterCommit:
         put(writer, a_note("b"))
         assert seen(store, SCOPE, commit=first.commit, known_at=clock.now) == ["a"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_all_that_was_found_is_found_again_in_any_order(self, store: Store, writer: Store, clock: Clock) -> None:
         then: dict[int, object] = {}
 
@@ -98,6 +101,7 @@ class AfterCommit:
         }
         assert shown == {first.commit: ["window"], second.commit: ["aisle"]}
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_is_erased_was_never_known(self, store: Store, writer: Store) -> None:
         (kept, _) = put(writer, a_note("a"), a_note("b"))
         put(writer, a_note("a", text="changed"))
@@ -111,6 +115,7 @@ class Departed:
 
     EVENT = a_note("a", level=Level.EVENT)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_what_left_the_index_since_is_named_and_can_be_given_again(self, store: Store, writer: Store) -> None:
         came, left = _commit(put(writer, self.EVENT)[0]), _leave(writer, self.EVENT)
         back, left_again = _commit(put(writer, self.EVENT)[0]), _leave(writer, self.EVENT)
@@ -126,6 +131,7 @@ class Departed:
         for outside in (left, left_again, None):
             assert _departed(_gathered(store, question, outside)) == []
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_moment_that_was_known_misses_it_as_a_commit_does(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -137,6 +143,7 @@ class Departed:
         assert _departed(store.gather(replace(asked, known_at=clock.now))) == []
         assert _departed(store.gather(replace(asked, vectors=None))) == []
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_former_text_misses_what_left_after_what_is_known(self, store: Store, writer: Store) -> None:
         said = self.EVENT.changed(created_at=NOW - 3 * DAY, updated_at=NOW - 3 * DAY)
         came, left = _commit(put(writer, said)[0]), _leave(writer, said)

@@ -29,6 +29,7 @@ from recollect.testing.keeping import (
     together,
     twin_of,
 )
+from recollect.testing.variants import Variant, affected_by
 
 TEAM, BELOW, OTHER = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben"))
 
@@ -46,6 +47,7 @@ def erased(*names: str, versions: int, contexts: int = 0) -> Erased:
 class Erasure:
     """An erased memory is found by nobody and nowhere, and all else stays as it was."""
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_nothing_of_an_erased_memory_is_found(self, store: Store, writer: Store, clock: Clock) -> None:
         note = a_note("gone", text="first", shared=True, topic_key="topic", pinned=True)
         put(writer, note, a_note("stays"))
@@ -77,6 +79,7 @@ class Erasure:
 
         assert writer.write(left) == [None, None, None, None, None]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_no_context_mentions_an_erased_memory_whosever_context_it_is(self, store: Store, writer: Store) -> None:
         for number, name in enumerate(["gone", 'quo"te', "back\\slash", "é", "%", "a'b"]):
             put(writer, a_note(name, shared=True), a_note(f"{name}-not"))
@@ -90,6 +93,7 @@ class Erasure:
             assert store.context(SCOPE, mine.id) == a_trace(mine.id, "stays", f"{name}-not")
             assert store.context(BELOW, theirs.id) == replace(theirs, omitted=(passed_over("other"),))
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_only_the_scopes_own_memories_are_erased_and_counted_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"), a_note("theirs", scope=OTHER), a_note("c", scope=BELOW))
         put(writer, a_note("above", scope=Scope.parse("acme"), shared=True))
@@ -101,6 +105,7 @@ class Erasure:
             ["above", "c"],
         ]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_the_others_keep_their_rows_their_usage_and_their_words(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, text=f"deploys of {id}", importance=0.5) for id in "abc"))
         writer.write(lambda writing: writing.record(SCOPE, ids("c"), Use.SERVED, NOW, None))
@@ -112,6 +117,7 @@ class Erasure:
         assert here[MemoryId("a")].lexical == there[MemoryId("alone")].lexical
         assert (here[MemoryId("c")].served, here[MemoryId("a")].served) == (1, 0)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_was_found_before_says_that_it_is_gone(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("a"), a_note("b"), a_note("c"))
         found = store.gather(a_probe("why?"))
@@ -121,6 +127,7 @@ class Erasure:
         put(writer, a_note("b", text="another"))
         assert list(found.memories(rows)) == [kept[0], None, kept[2]]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_an_id_that_was_erased_may_be_used_again_and_begins_anew(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
         writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
@@ -141,6 +148,7 @@ class Erasure:
         assert (b.similarity, b.served, b.usefulness, b.importance) == (None, 0, None, None)
         assert store.usage(SCOPE, ids("b")) == [UNUSED]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_erased_and_put_again_in_one_commit_it_is_there_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
         store.gather(a_probe("old"))
@@ -155,6 +163,7 @@ class Erasure:
         assert the_candidate(found, "a").similarity == nearness("new", "new")
         assert [one.text for one in store.history(SCOPE, MemoryId("a"))] == ["new"]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_all_of_a_scope_can_be_erased(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id) for id in "abc"))
         assert seen(store, SCOPE) == ["a", "b", "c"]
@@ -164,6 +173,7 @@ class Erasure:
         put(writer, a_note("d"))
         assert seen(store, SCOPE) == ["d"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_of_exactly_one_scope_goes_with_its_contexts(self, store: Store, writer: Store) -> None:
         put(
             writer,
@@ -188,6 +198,7 @@ class Erasure:
         assert store.history(SCOPE, anew.id) == [anew]
         assert [seen(store, scope) for scope in (SCOPE, BELOW)] == [["a", "team"], ["below", "team"]]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_an_erased_scope_used_and_voted_on_stays_so_and_no_longer_says_by_whom(
         self, store: Store, writer: Store
     ) -> None:
@@ -212,6 +223,7 @@ class Erasure:
         nobody = "erased 1", "erased 1"
         assert said == [nobody, ("theirs", "ben"), ("erased 1", "erased 2"), nobody]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_who_votes_for_several_scopes_is_several_once_one_of_them_is_erased(
         self, store: Store, writer: Store
     ) -> None:
@@ -228,6 +240,7 @@ class Erasure:
         judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
         assert judged == (len(votes) + 1) / (len(votes) + 2)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_whose_names_were_erased_count_for_no_more_than_one_principal_and_the_newest_do(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -278,6 +291,7 @@ class Erasure:
             Lineage(MemoryId("b"), None, ("a", "x")),
         ]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_where_memories_come_from_is_told_to_who_only_reads_also_of_those_that_come_from_nowhere(
         self, store: Store, writer: Store
     ) -> None:
@@ -295,6 +309,7 @@ class Erasure:
         assert {one.id for one in store.lineage(SCOPE)} == {"a", "away", "plain"}
         assert store.lineage(Scope.parse("acme/nobody")) == []
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_looking_for_what_was_erased_changes_nothing_for_the_others(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         found = store.gather(a_probe("why?"))

@@ -34,6 +34,7 @@ from recollect.testing.keeping import (
     seen,
     the_candidate,
 )
+from recollect.testing.variants import Variant, affected_by
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
 TEAM, OTHER = Scope.parse("acme"), Scope.parse("acme/ben")
@@ -120,6 +121,7 @@ class Eligibility:
         put(writer, a_note("a"))
         assert seen(store, SCOPE, at=NOW.replace(year=2199)) == ["a"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_that_the_scope_may_see_is_eligible_once_or_barred_once(self, store: Store, writer: Store) -> None:
         notes = [
             a_note(
@@ -141,6 +143,7 @@ class Eligibility:
         for days in (-4, -1, 0, 1, 5, 20):
             assert_barred(store.gather(a_probe(at=NOW + days * DAY)), notes, NOW + days * DAY)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_memory_that_changed_is_found_as_it_is_now_and_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", importance=0.25), a_note("b"))
         for number in range(30):
@@ -150,6 +153,7 @@ class Eligibility:
             one = the_candidate(found, "a")
             assert (one.importance, one.lexical is not None) == (number / 30, True)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_memory_that_is_forgotten_and_brought_back_is_gone_and_there_again(
         self, store: Store, writer: Store
     ) -> None:
@@ -160,6 +164,7 @@ class Eligibility:
             put(writer, notes[0])
             assert_barred(store.gather(a_probe()), notes, NOW)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_the_pinned_rows_are_the_eligible_ones_that_are_pinned(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", pinned=True), a_note("b"), a_note("c", pinned=True, status=Status.FORGOTTEN))
         put(writer, a_note("d", pinned=True, created_at=NOW + DAY), a_note("e", pinned=True, scope=TEAM, shared=True))
@@ -261,6 +266,7 @@ class Evidence:
         put(writer, *(a_note(f"{number}", text=text) for number, text in enumerate(TEXTS)))
         assert not any(one.questioned for one in candidates(store.gather(a_probe())).values())
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_similarities_are_true_to_the_last_bit(self, store: Store, writer: Store) -> None:
         notes = [a_note(f"{number:03}", scope=SCOPE if number % 3 else TEAM, shared=True) for number in range(200)]
         put(writer, *notes)
@@ -292,6 +298,7 @@ class Evidence:
             "deploys", ["deploys on Friday", "deploys on Monday"]
         )
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_a_store_in_which_nothing_has_a_direction_finds_by_words_alone_and_later_by_both(
         self, store: Store, writer: Store
     ) -> None:
@@ -329,6 +336,7 @@ class Evidence:
         first, second = shares(store.gather(a_probe("Friday deploys")), ["a", "b"])
         assert first == second is not None
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_only_what_may_be_recalled_counts_in_the_statistics(self, store: Store, writer: Store) -> None:
         put(
             writer,
@@ -369,6 +377,7 @@ class Evidence:
         assert candidates(store.gather(a_probe("Friday deploys"))) == before
         assert len(store.gather(a_probe("Friday", scope=OTHER)).rows) == self.ELSEWHERE
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_what_was_found_stays_as_it_was_found(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("a", importance=0.25), a_note("b"), a_note("team", scope=TEAM, shared=True))
         found = store.gather(a_probe("what a says"))

@@ -18,6 +18,7 @@ from recollect.testing.keeping import (
     twin_of,
 )
 from recollect.testing.promises.gathering import expected_shares, shares
+from recollect.testing.variants import Variant, affected_by
 
 HOSTILE = {
     "fts-quotes": '"unbalanced',
@@ -81,6 +82,7 @@ class HostileTexts:
         writer.write(lambda writing: writing.record(SCOPE, ids("a", "ü", '"'), Use.SERVED, NOW, None))
         assert [id for id, one in zip(odd, store.usage(SCOPE, ids(*odd)), strict=True) if one.served] == ['"', "ü", "a"]
 
+    @affected_by(Variant.IN_MEMORY)
     def test_a_large_write_is_one_write(self, store: Store, writer: Store) -> None:
         notes = [a_note(f"{number:05}") for number in range(3_000)]
         kept = writer.write(lambda writing: put_all(writing, notes))

@@ -17,6 +17,7 @@ from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import Clock, a_note, a_probe, candidates, eligible, ids, put, seen, together, twin_of
 from recollect.testing.promises.archives import archive, load
+from recollect.testing.variants import Variant, affected_by
 
 TEAM, BELOW, OTHER, STRANGER = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben", "acme/an"))
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
@@ -52,6 +53,7 @@ class Levels:
         listed = list(store.memories(SCOPE, below=True, statuses=[Status.ACTIVE]))
         assert listed == sorted(kept, key=lambda one: one.id)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_each_version_has_the_level_that_it_had(self, store: Store, writer: Store, clock: Clock) -> None:
         versions = []
         for level in (None, Level.EVENT, Level.DAY, None):
@@ -74,6 +76,7 @@ class Levels:
         assert shown is not None
         assert (shown.text, shown.stands_for, shown.left, shown.indexed) == ("before", (), (), True)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_what_is_of_another_level_than_is_asked_for_is_not_recalled(self, store: Store, writer: Store) -> None:
         put(writer, a_note("plain"), an_event("event"), a_note("day", level=Level.DAY, scope=TEAM, shared=True))
         expected = {"plain": None, "event": Level.EVENT, "day": Level.DAY}
@@ -85,6 +88,7 @@ class Levels:
         assert found.barred == {Barrier.LEVEL: 2, Barrier.STATUS: 1}
         assert store.gather(a_probe(levels=frozenset())).barred == {Barrier.LEVEL: 4, Barrier.STATUS: 1}
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_is_of_another_level_has_no_part_in_what_is_found(self, store: Store, writer: Store) -> None:
         notes = [a_note("a", text="deploys on Friday", speaker="ana"), a_note("b", text="Friday is a day off")]
         put(writer, *notes)
@@ -262,6 +266,7 @@ class Timelines:
         assert store.timeline(Scope.parse("nobody"), EVENTS) == []
         assert store.touched(Scope.parse("nobody"), Level.EVENT, 7) == ([], 7)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_record_that_changed_is_in_it_as_it_is_now(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a"), an_event("b", DAY), an_event("c", 2 * DAY))
         put(writer, an_event("a", 3 * DAY), an_event("b", DAY, status=Status.FORGOTTEN), a_note("c"))
@@ -269,6 +274,7 @@ class Timelines:
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
         assert store.timeline(SCOPE, EVENTS) == []
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_was_touched_are_the_moments_of_what_later_commits_wrote(self, store: Store, writer: Store) -> None:
         first, *_ = put(writer, an_event("a", DAY), an_event("b"), an_event("c", DAY), a_note("plain"))
         commit = first.commit or 0
@@ -310,6 +316,7 @@ class Timelines:
 class Checkpoints:
     """How far something got with a scope is noted, and forgotten with anything of it that is erased."""
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_checkpoint_is_what_was_noted_last(self, store: Store, writer: Store) -> None:
         assert store.checkpoint(SCOPE, "how far") is None
         for value in ("7", "", "9" * 10_000, "’; DROP TABLE checkpoints; -- %s :value"):
@@ -367,6 +374,7 @@ class Checkpoints:
             writer.write(lambda writing: writing.set_checkpoint(SCOPE, name, value))
         assert store.checkpoint(SCOPE, "name") is None
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_the_checkpoints_of_a_scope_are_gone_once_any_memory_of_it_is_erased(
         self, store: Store, writer: Store
     ) -> None:
@@ -394,6 +402,7 @@ class Checkpoints:
         put(writer, an_event("b"))
         assert store.checkpoint(SCOPE, "how far") is None
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_checkpoint_is_neither_counted_nor_given_away(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a"))
         before, told = store.stats(None, below=True), archive(store)

@@ -11,6 +11,7 @@ from recollect.ports import Store
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import Clock, a_note, a_probe, candidates, ids, put
 from recollect.testing.promises.gathering import DAY, OTHER, TEAM
+from recollect.testing.variants import Variant, affected_by
 
 ASKED = ("where does Ana Souza work?", "what is at access bank", "who knows Bo and the Rio plan?", "nothing of that")
 
@@ -44,6 +45,7 @@ class Links:
         told = {row: (link.value, link.path) for row, link in links.items()}
         return {one.id: told.get(row, (None, None)) for row, one in enumerate(notes)}
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_question_is_linked_to_what_mentions_its_names_as_the_formula_says(
         self, store: Store, writer: Store
     ) -> None:
@@ -67,6 +69,7 @@ class Links:
         assert expected[MemoryId("c")] == ["ana souza"]
         assert expected[MemoryId("d")] == ["bo", "parse_line", "src/main.py"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_what_others_write_moves_nothing(self, store: Store, writer: Store) -> None:
         notes = self.named_notes()
         put(writer, *notes)
@@ -79,6 +82,7 @@ class Links:
         )
         assert ([self.linked_to(store, question) for question in ASKED], dict(store.mentions(a_probe()))) == before
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_what_may_not_be_recalled_links_nothing(self, store: Store, writer: Store) -> None:
         notes = self.named_notes()
         put(writer, *notes)
@@ -89,6 +93,7 @@ class Links:
             assert self.linked_to(store, question) == self.by_formula(left, question)
         assert sorted(store.mentions(a_probe())) == [one.id for one in left]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_revised_memory_mentions_what_it_says_now_and_then_what_it_said_then(
         self, store: Store, writer: Store, clock: Clock
     ) -> None:
@@ -105,6 +110,7 @@ class Links:
             assert self.linked_to(store, question, at=NOW) == self.by_formula(notes, question)
             assert self.linked_to(store, question, at=NOW + DAY, known_at=known) == self.by_formula(notes, question)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_names_of_what_was_erased_are_gone(self, store: Store, writer: Store) -> None:
         notes = self.named_notes()
         put(writer, *notes)

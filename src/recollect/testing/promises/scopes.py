@@ -6,6 +6,7 @@ from recollect.model.usage import UNUSED, Usage, Use
 from recollect.ports import Store
 from recollect.testing.builders import NOW
 from recollect.testing.keeping import a_note, a_trace, a_vote, ids, put, seen
+from recollect.testing.variants import Variant, affected_by
 
 ROOT, TEAM, ANA, BEN = map(Scope.parse, ("acme", "acme/team", "acme/team/ana", "acme/team/ben"))
 
@@ -24,6 +25,7 @@ class Scopes:
         put(writer, a_note("mine", scope=ANA), a_note("mine-too", scope=ANA, shared=True))
         assert seen(store, ANA) == ["mine", "mine-too"]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_scopes_that_only_look_alike_have_nothing_to_do_with_each_other(self, store: Store, writer: Store) -> None:
         scopes = [Scope.parse(path) for path in ALIKE]
         own = [a_note(f"own {path}", scope=Scope.parse(path)) for path in ALIKE]
@@ -42,6 +44,7 @@ class Scopes:
             assert store.scopes(scope) == sorted(inside, key=str)
         assert store.scopes(None) == sorted(scopes, key=str)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_scope_is_known_as_long_as_it_has_a_memory_whatever_its_standing(
         self, store: Store, writer: Store
     ) -> None:
@@ -53,6 +56,7 @@ class Scopes:
         writer.write(lambda writing: writing.erase(ANA, ids("ana")))
         assert store.scopes(ROOT) == [BEN]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_what_an_ancestor_shares_is_seen_below_and_what_it_does_not_share_is_not(
         self, store: Store, writer: Store
     ) -> None:
@@ -74,6 +78,7 @@ class Scopes:
         assert seen(store, TEAM) == seen(store, ROOT) == []
         assert store.get(TEAM, ids("ana", "ana-shared")) == store.get(ROOT, ids("ana", "ana-shared")) == []
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_a_memory_is_seen_below_from_when_it_is_shared_until_it_no_longer_is(
         self, store: Store, writer: Store
     ) -> None:
@@ -109,6 +114,7 @@ class Scopes:
         assert store.usage(BEN, ids("theirs")) == [UNUSED]
         assert store.usage(TEAM, ids("own", "team")) == [UNUSED, Usage(served=1, helped=1, last_served_at=NOW)]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_the_history_of_a_memory_is_its_own_scopes_and_below_what_of_it_was_shared(
         self, store: Store, writer: Store
     ) -> None:
@@ -134,6 +140,7 @@ class Scopes:
         assert [store.context(scope, "context") for scope in (ROOT, ANA, BEN)] == [None, None, None]
         assert store.context(TEAM, "another") is None
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_a_scope_that_only_has_contexts_sees_what_is_shared_with_it_and_later_its_own(
         self, store: Store, writer: Store
     ) -> None:
@@ -185,6 +192,7 @@ class Scopes:
         assert listed(ANA, Status.ACTIVE, after="cc, which nobody has", limit=9) == ["d", "f"]
         assert listed(ANA, Status.ACTIVE, after="f", limit=9) == []
 
+    @affected_by(Variant.IN_MEMORY)
     def test_a_list_has_every_memory_however_many_there_are(self, store: Store, writer: Store) -> None:
         kept = put(writer, *(a_note(f"{number:04}", scope=ANA) for number in range(1_234)))
         assert list(store.memories(TEAM, below=True, statuses=[Status.ACTIVE])) == kept

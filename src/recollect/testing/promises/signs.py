@@ -14,6 +14,7 @@ from recollect.model.usage import SIGNS, UNUSED, Sign, Usage, Use
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put, together
+from recollect.testing.variants import Variant, affected_by
 
 TEAM, OTHER, BELOW = Scope.parse("acme"), Scope.parse("acme/ben"), Scope.parse("acme/ana/below")
 DAY = timedelta(days=1)
@@ -41,12 +42,14 @@ class Signs:
         sign(writer, Use.QUOTED, "a", context="another")
         assert store.usage(SCOPE, ids("a", "b")) == [Usage(quoted=2, followed=1), Usage(followed=1)]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_of_several_that_note_it_at_once_one_does(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         with ThreadPoolExecutor(8) as many:
             list(many.map(lambda at: sign(writer if at % 2 else store, Use.QUOTED, "a"), range(16)))
         assert store.usage(SCOPE, ids("a")) == [Usage(quoted=1)]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_sign_moves_nothing_that_is_ranked_by(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
@@ -64,6 +67,7 @@ class Signs:
                 writer.write(lambda writing, use=use: writing.record(SCOPE, ids("a"), use, NOW, None))  # type: ignore[misc]
         assert store.usage(SCOPE, ids("a")) == [UNUSED]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_signs_are_told_by_context_as_far_as_the_scope_may_see(self, store: Store, writer: Store) -> None:
         put(writer, a_note("b"), a_note("a", shared=True), a_note("mine", scope=BELOW))
         trace(writer, "two", "a", "b")
@@ -132,6 +136,7 @@ class Signs:
             Sign("theirs", MemoryId("team"), use) for use in (Use.FOLLOWED, Use.QUOTED)
         ]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_sign_can_be_taken_back_and_noted_again(self, store: Store, writer: Store) -> None:
         put(writer, a_note("team", scope=TEAM, shared=True), a_note("a"), a_note("b"))
         for context in ("context", "another"):

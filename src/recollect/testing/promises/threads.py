@@ -10,6 +10,7 @@ from recollect.model.usage import Use
 from recollect.ports import Store, Writing
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import a_note, a_probe, candidates, ids, nearness, put, seen
+from recollect.testing.variants import Variant, affected_by
 
 TEAM = Scope.parse("acme")
 THREADS = 4
@@ -24,6 +25,7 @@ def at_once(*tasks: Callable[[], object]) -> list[object]:
 class Threads:
     """Writes come one after the other, and a reader sees all of each or nothing of it."""
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_what_a_change_has_read_stays_true_until_it_has_written(self, store: Store, writer: Store) -> None:
         put(writer, a_note("counter", revisions=0))
 
@@ -41,6 +43,7 @@ class Threads:
         commits = [one.commit for one in store.history(SCOPE, MemoryId("counter"))]
         assert len(commits) == len(set(commits)) == 10 * THREADS + 1
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_of_twins_written_at_once_one_is_kept(self, store: Store, writer: Store) -> None:
         def write(name: str) -> bool:
             try:
@@ -53,6 +56,7 @@ class Threads:
         assert kept.count(True) == 1
         assert len(seen(store, SCOPE)) == 1
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_readers_see_all_of_a_write_or_nothing_of_it(self, store: Store, writer: Store) -> None:
         put(writer, *(pair(0)))
 
@@ -74,6 +78,7 @@ class Threads:
 
         at_once(write, read, read, read)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_a_page_of_a_list_is_of_one_moment(self, store: Store, writer: Store) -> None:
         """Of two memories one is always active, so whoever asks for one that is gets it."""
         put(writer, *taking_turns(0))
@@ -88,6 +93,7 @@ class Threads:
 
         at_once(write, read, read, read)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_many_scopes_are_read_and_written_at_once(self, store: Store, writer: Store) -> None:
         scopes = [Scope.parse(f"acme/{number}") for number in range(THREADS)]
         put(writer, a_note("team", scope=TEAM, shared=True))
@@ -104,6 +110,7 @@ class Threads:
         assert store.usage(TEAM, ids("team"))[0].served == 12 * THREADS
         assert candidates(store.gather(a_probe(scope=TEAM)))[MemoryId("team")].served == 12 * THREADS
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_the_model_is_adopted_once_by_whoever_comes_first(self, store: Store, writer: Store) -> None:
         def write(name: str) -> None:
             put(writer, a_note(name, text=name))

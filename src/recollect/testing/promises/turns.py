@@ -14,6 +14,7 @@ from recollect.ports import Store
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import a_direction, a_note, a_probe, candidates, nearness, put
 from recollect.testing.promises.gathering import DAY, OTHER, TEAM, TICK, expected_shares
+from recollect.testing.variants import Variant, affected_by
 
 
 class Turns:
@@ -114,6 +115,7 @@ class Turns:
         put(writer, *notes)
         assert self.heard(store, "ax bx") == self.expected("ax bx", notes, {"b": "a", "c": "b"})
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_of_a_text_that_asks_near_its_end_no_word_tells_anything_also_of_one_revised_since(
         self, store: Store, writer: Store
     ) -> None:
@@ -136,6 +138,7 @@ class Turns:
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
         assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_session_is_of_its_scope_and_one_of_the_same_name_that_an_ancestor_shares_is_another(
         self, store: Store, writer: Store
     ) -> None:
@@ -149,6 +152,7 @@ class Turns:
             found = candidates(store.gather(a_probe(question, in_turns=True)))
             assert [found[one.id].setting for one in notes] == [first, second, first, second, first]
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_a_turn_revised_since_stays_in_the_session_of_its_own_scope(self, store: Store, writer: Store) -> None:
         notes = self.conversation_of_two_scopes()
         put(writer, *notes)
@@ -156,6 +160,7 @@ class Turns:
         before = {"e": "d", "c": "e", "b": "a"}
         assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_columns_and_the_candidates_made_of_them_tell_sessions_of_one_name_apart_by_scope(
         self, store: Store, writer: Store
     ) -> None:
@@ -222,6 +227,7 @@ class Turns:
         for id, one in found.items():
             assert one.similarity == max(nearness(f"what {id} says", way) for way in ways)
 
+    @affected_by(Variant.SMALL_CACHE)
     def test_the_speakers_are_those_who_said_what_may_be_recalled(self, store: Store, writer: Store) -> None:
         put(
             writer,
@@ -238,6 +244,7 @@ class Turns:
         found = candidates(store.gather(a_probe()))
         assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_memory_without_a_session_is_a_setting_by_itself_where_others_have_one(
         self, store: Store, writer: Store
     ) -> None:

@@ -25,6 +25,7 @@ from recollect.testing.keeping import (
     the_candidate,
     together,
 )
+from recollect.testing.variants import Variant, affected_by
 
 DAY = timedelta(days=1)
 A = MemoryId("a")
@@ -75,6 +76,7 @@ class Uses:
         assert store.usage(SCOPE, ids("a")) == [Usage(served=1, last_served_at=NOW)]
         assert the_candidate(store.gather(a_probe()), "a").served == 1
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_use_and_a_new_version_in_one_commit_are_both_found(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         record(writer, Use.SERVED, "a", "b")
@@ -90,6 +92,7 @@ class Uses:
         assert (a.served, a.importance, a.usefulness, a.last_accessed_at) == (2, 0.75, 2 / 3, NOW + DAY)
         assert (b.served, b.importance, b.usefulness, b.last_accessed_at) == (2, None, None, NOW + DAY)
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_uses_are_found_by_the_next_question(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         for times in range(1, 4):
@@ -121,6 +124,7 @@ class Votes:
         found = store.gather(a_probe())
         assert [the_candidate(found, id).usefulness for id in "ab"] == [(2 + 1) / (2 + 1 + 2), (0 + 1) / (0 + 1 + 2)]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_vote_again_in_the_same_context_replaces_the_first(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         vote(writer, a_vote("a"))
@@ -144,6 +148,7 @@ class Votes:
         vote(writer, a_vote("a", by="ben"))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT, misled=1)]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_the_newest_votes_are_those_taken_in_last_whatever_clock_they_were_cast_by(
         self, store: Store, writer: Store
     ) -> None:
@@ -165,6 +170,7 @@ class Votes:
         found = store.gather(a_probe())
         assert [the_candidate(found, id).usefulness for id in "abc"] == [2 / 3, 6 / 7, 2 / 4]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_the_votes_of_contexts_are_told_as_they_stand(self, store: Store, writer: Store) -> None:
         below = Scope.parse("acme/ana/below")
         put(writer, a_note("b"), a_note("a", shared=True), a_note("mine", scope=below), a_note("hidden"))
@@ -190,6 +196,7 @@ VERDICTS: list[Verdict] = [Created(), Updated(3), Reinforced(A), Changed("pinned
 class Keys:
     """What was said under a key is known for thirty days, in its scope."""
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_key_is_known_in_its_scope_with_all_that_became_of_it(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         for verdict in VERDICTS:
@@ -280,11 +287,13 @@ class Contexts:
         assert list(store.contexts(below.scope)) == [below]
         assert list(store.contexts(Scope.parse("acme/an"))) == []
 
+    @affected_by(Variant.IN_MEMORY)
     def test_however_many_contexts_there_are_each_is_given_once(self, store: Store, writer: Store) -> None:
         names = [f"{number:04}" for number in range(1_201)]
         together(writer, *(lambda writing, id=id: writing.trace(a_trace(id)) for id in names))
         assert [one.id for one in store.contexts(SCOPE)] == names
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_what_is_erased_is_in_no_context_any_more_nor_in_a_sum(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"), a_note("c"))
         trace = a_trace("context", "a", "b", omitted=(passed_over("c"),), making=a_making())

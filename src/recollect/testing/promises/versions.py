@@ -27,6 +27,7 @@ from recollect.testing.keeping import (
     the_candidate,
     twin_of,
 )
+from recollect.testing.variants import Variant, affected_by
 
 OTHER = Scope.parse("acme/ben")
 DAY = timedelta(days=1)
@@ -65,6 +66,7 @@ class Versions:
     """A memory that is put under a known id is a new version of it; none is lost."""
 
     @pytest.mark.parametrize("memory", [a_note("plain"), FULL], ids=["plain", "full"])
+    @affected_by(Variant.IN_MEMORY)
     def test_a_memory_is_kept_as_it_was_put_with_the_stores_date_and_commit(
         self, store: Store, writer: Store, clock: Clock, memory: Memory
     ) -> None:
@@ -127,6 +129,7 @@ class Versions:
         expected = nearness("elsewhere", "why?")
         assert the_candidate(store.gather(a_probe("why?")), "a").similarity == expected
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_the_first_model_is_adopted_and_another_one_refused(self, store: Store, writer: Store) -> None:
         assert store.encoder() is None
         writer.write(lambda writing: writing.adopt(ENCODER))
@@ -137,6 +140,7 @@ class Versions:
         writer.write(lambda writing: writing.adopt(ENCODER))
         assert store.encoder() == ENCODER
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_question_to_another_model_is_refused(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         with pytest.raises(EmbedderMismatch, match="are of test"):
@@ -194,6 +198,7 @@ class Versions:
         for one in kept:
             assert writer.write(lambda writing, one=one: twin_of(writing, one)) is None  # type: ignore[misc]
 
+    @affected_by(Variant.SECOND_WRITER)
     def test_a_topic_is_the_scopes_active_memory_of_that_name(self, store: Store, writer: Store) -> None:
         here, there = put(writer, a_note("here", topic_key="deploys"), a_note("t", topic_key="deploys", scope=OTHER))
 
@@ -230,6 +235,7 @@ class Transactions:
     def test_a_write_gives_what_its_change_gives(self, writer: Store) -> None:
         assert writer.write(lambda writing: ("found", writing.get(SCOPE, MemoryId("a")))) == ("found", None)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_a_change_that_fails_leaves_nothing(self, store: Store, writer: Store) -> None:
         (before,) = put(writer, a_note("a", topic_key="topic"))
         commit = store.gather(a_probe()).commit
@@ -247,6 +253,7 @@ class Transactions:
         assert writer.write(lambda writing: writing.topic(SCOPE, "topic")) == before
         assert store.gather(a_probe()).commit == commit
 
+    @affected_by(Variant.IN_MEMORY)
     def test_a_model_adopted_in_a_change_that_fails_is_not_adopted(self, store: Store, writer: Store) -> None:
         def change(writing: Writing) -> None:
             writing.adopt(Encoder("another", 3))
@@ -257,6 +264,7 @@ class Transactions:
         put(writer, a_note("a"))
         assert store.encoder() == ENCODER
 
+    @affected_by(Variant.IN_MEMORY)
     def test_a_write_after_one_that_failed_is_like_any_other(self, store: Store, writer: Store) -> None:
         def change(writing: Writing) -> None:
             writing.put(a_note("lost"), None)
@@ -276,6 +284,7 @@ class Transactions:
         found = writer.write(change)
         assert found == 4 * store.get(SCOPE, ids("a"))
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_every_commit_has_a_higher_number_and_knows_itself(self, store: Store, writer: Store) -> None:
         commits: list[int | None] = []
         for name in "abc":
@@ -334,6 +343,7 @@ class Transactions:
         assert (at, commit) == (recorded_at, kept_commit)
         assert (at, commit) == (NOW + DAY, (before.commit or 0) + 1)
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_what_is_done_later_is_done_when_it_was_waited_for(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         for number in range(20):
@@ -341,6 +351,7 @@ class Transactions:
         writer.flush()
         assert seen(store, SCOPE) == [*(f"{number:02}" for number in range(20)), "a"]
 
+    @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_one_of_several_to_be_done_later_may_fail_without_harm_to_the_others(
         self, store: Store, writer: Store
     ) -> None:

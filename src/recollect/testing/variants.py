@@ -1,0 +1,40 @@
+"""Variant: another way to run the same store, and the promises of the contract that it can break.
+
+A store keeps the whole contract once. A variant of it needs only the promises that are marked with `affected_by`:
+
+- second writer: the promise reads, another store or process writes, and it reads again; or both write at once
+- small cache: a cached scope is dropped while another one is read, and must be read again as it was
+- in memory: there is no file, so snapshots, rollbacks, paging and erasure work in another way
+
+class TestMyStoreWithASmallCache(TestMyStore):
+    variant = Variant.SMALL_CACHE
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
+
+Promise = TypeVar("Promise", bound=Callable[..., None])
+
+
+class Variant(StrEnum):
+    """A way to run a store that must not change what it promises."""
+
+    SECOND_WRITER = "second writer"
+    SMALL_CACHE = "small cache"
+    IN_MEMORY = "in memory"
+
+
+def affected_by(*variants: Variant) -> Callable[[Promise], Promise]:
+    """Mark a promise that these variants can break."""
+
+    def mark(promise: Promise) -> Promise:
+        promise.__dict__["variants"] = frozenset(variants)
+        return promise
+
+    return mark
+
+
+def is_affected(promise: Callable[..., object], variant: Variant) -> bool:
+    """Whether the promise is marked as one that the variant can break."""
+    return variant in getattr(promise, "variants", frozenset[Variant]())
