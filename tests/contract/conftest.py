@@ -18,7 +18,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def sort(request: pytest.FixtureRequest) -> Sort:
-    """A sort of store to be tried; only who tries PostgreSQL starts a server."""
+    """The sort of store to try, harder with --thorough; a server starts only for PostgreSQL."""
+    thorough: bool = request.config.getoption("--thorough")
     if request.param == "sqlite":
-        return sorts.sqlite()
-    return sorts.postgres(request.getfixturevalue("postgres_server"), request.getfixturevalue("postgres_template"))
+        return sorts.sqlite(thorough=thorough)
+    server, template = (request.getfixturevalue(name) for name in ("postgres_server", "postgres_template"))
+    return sorts.postgres(server, template, share=4 if thorough else 10)

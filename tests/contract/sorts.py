@@ -36,12 +36,13 @@ class Sort:
             yield DictionaryStore(clock), tried
 
 
-def sqlite() -> Sort:
-    """Stores in memory."""
-    return Sort(new=lambda clock: closing(SqliteStore(":memory:", clock)), land=TWO_ROOTS, share=1, many=20_000)
+def sqlite(*, thorough: bool = False) -> Sort:
+    """Stores in memory; even the fewer memories are enough to look for the best 20 block by block."""
+    many = 20_000 if thorough else 4_000
+    return Sort(new=lambda clock: closing(SqliteStore(":memory:", clock)), land=TWO_ROOTS, share=1, many=many)
 
 
-def postgres(server: Server, template: str) -> Sort:
+def postgres(server: Server, template: str, *, share: int = 4) -> Sort:
     """Stores on a server, which counts commits within each root as the dictionary does over all: there is only one."""
 
     @contextmanager
@@ -49,4 +50,4 @@ def postgres(server: Server, template: str) -> Sort:
         with server.store_database(template) as name, closing(PostgresStore(server.url(name), clock)) as store:
             yield store
 
-    return Sort(new=new, land=ONE_ROOT, share=4, many=2_000)
+    return Sort(new=new, land=ONE_ROOT, share=share, many=2_000)

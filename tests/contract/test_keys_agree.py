@@ -18,6 +18,7 @@ from recollect.service.problems import Code
 from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
 from tests.contract.story import NOBODY
+from tests.table import check_each
 from tests.unit.service.least import least
 
 OWN, THEIRS, NOWHERE = "acme/ana", "acme/bob", "acme/xyz"
@@ -193,10 +194,12 @@ FORGED: Mapping[str, tuple[str, str | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGED)
-def test_who_calls_by_another_name_or_from_another_page_is_refused_alike_by_every_face(
-    forged: str, place: Place
-) -> None:
+def test_who_calls_by_another_name_or_from_another_page_is_refused_alike_by_every_face(place: Place) -> None:
+    check_each(FORGED, partial(check_forged, place))
+
+
+def check_forged(place: Place, forged: str) -> None:
+    """A forged header is refused over HTTP, MCP and gRPC with the same words."""
     host, origin, told = FORGED[forged]
     key = place.served.key("forger", Right)
     headers = {

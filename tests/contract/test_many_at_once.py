@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from recollect.stores.relational.twins import LOOKS, READ_FOR_A_LOOK
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW
 from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, seen
+from tests.table import check_each
 
 TEAM, ANA = "acme", "acme/ana"
 MANY = 4 * LOOKS
@@ -114,29 +116,33 @@ def put_many(writing: Writing, ids: Sequence[str]) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "twin": ({"id": "b", "text": "what a says"}, "the memory 'a' says the same already"),
-    "topic": ({"id": "b", "topic_key": "seats"}, "the topic 'seats' has the memory 'a' already"),
+    "topic": ({"id": "b", "topic_key": "seats"}, "the topic 'seats' has the memory 't' already"),
     "id": ({"id": "a", "scope": Scope.parse(f"{TEAM}/ben")}, "the id 'a' is taken"),
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-@pytest.mark.parametrize("first", [True, False], ids=["before others", "after others"])
-def test_of_many_none_is_kept_if_one_is_refused_and_it_is_said_which(target: str, what: str, first: bool) -> None:
-    given, told = REFUSED[what]
-
-    def change(writing: Writing) -> None:
-        if first:
-            put_one(writing, **given)
-        put_many(writing, [f"{number}" for number in range(MANY)])
-        if not first:
-            put_one(writing, **given)
-
+def test_of_many_none_is_kept_if_one_is_refused_and_it_is_said_which(target: str) -> None:
     with closing(a_store(target)) as store:
-        store.write(lambda writing: put_one(writing, "a", topic_key="seats" if what == "topic" else None))
-        with pytest.raises(Conflict, match=told):
-            store.write(change)
-        assert seen(store, ANA) == ["a"]
-        assert seen(store, f"{TEAM}/ben") == []
+        store.write(lambda writing: put_one(writing, "a"))
+        store.write(lambda writing: put_one(writing, "t", topic_key="seats"))
+
+        def check(case: tuple[str, str]) -> None:
+            what, when = case
+            given, told = REFUSED[what]
+
+            def change(writing: Writing) -> None:
+                if when == "before others":
+                    put_one(writing, **given)
+                put_many(writing, [f"{number}" for number in range(MANY)])
+                if when == "after others":
+                    put_one(writing, **given)
+
+            with pytest.raises(Conflict, match=told):
+                store.write(change)
+            assert seen(store, ANA) == ["a", "t"]
+            assert seen(store, f"{TEAM}/ben") == []
+
+        check_each(product(REFUSED, ["before others", "after others"]), check)
 
 
 def test_what_was_refused_is_told_rather_than_what_went_wrong_after_it(target: str) -> None:

@@ -51,10 +51,10 @@ FACES: Mapping[str, Callable[[Served], AbstractContextManager[tuple[Face, Cuttin
 }
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store is, which nobody has opened yet."""
-    if request.param == "sqlite":
+@pytest.fixture
+def target(store: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store on the backend that the test names."""
+    if store == "sqlite":
         return str(tmp_path / "store.db")
     found: str = request.getfixturevalue("postgres_store_url")
     return found
@@ -86,19 +86,29 @@ def requests(served: Served, face: str) -> int:
     return round(sum(map(float, found)))
 
 
+@pytest.mark.parametrize(
+    ("store", "faces"),
+    [
+        ("sqlite", ("http", "mcp")),
+        ("postgres", ("grpc",)),
+        pytest.param("sqlite", ("grpc",), marks=pytest.mark.thorough),
+        pytest.param("postgres", ("http", "mcp"), marks=pytest.mark.thorough),
+    ],
+    ids=lambda one: one if isinstance(one, str) else " and ".join(one),
+)
 def test_however_often_and_however_broken_a_write_is_sent_it_is_done_once_on_every_face(
-    target: str, tmp_path: Path
+    target: str, faces: Sequence[str], tmp_path: Path
 ) -> None:
     with serving(target, tmp_path) as served, ExitStack() as open:
         owner = open.enter_context(closing(Http(served)))
-        storms = {name: Storm.prepared(owner, f"acme/{name}") for name in FACES}
+        storms = {name: Storm.prepared(owner, f"acme/{name}") for name in faces}
         for name, storm in storms.items():
             face, cut = open.enter_context(FACES[name](served))
             before = requests(served, name)
             blown(face, cut, storm, Random(name))
             assert requests(served, name) - before > len(storm.writes)  # those who were gone were heard too
     with recollect.open(target, embedder="hashing") as engine:
-        assert {name: storm.kept(engine) for name, storm in storms.items()} == dict.fromkeys(FACES, ONCE)
+        assert {name: storm.kept(engine) for name, storm in storms.items()} == dict.fromkeys(faces, ONCE)
 
 
 def spoken(target: str, lines: Sequence[bytes], answers: int) -> list[int]:
@@ -121,6 +131,7 @@ def spoken(target: str, lines: Sequence[bytes], answers: int) -> list[int]:
     return [one["id"] for one in heard]
 
 
+@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def test_a_process_that_is_killed_in_the_middle_and_started_again_does_nothing_twice(target: str) -> None:
     with closing(Python(target)) as library:
         storm = Storm.prepared(library, "acme/stdio")
