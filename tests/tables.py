@@ -2,11 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 Test = Callable[..., None]
+Case = TypeVar("Case")
 Ids = Callable[[Any], object] | Iterable[str] | None
 Failure = (Exception, pytest.fail.Exception)
 
@@ -25,17 +26,10 @@ def table(
 
     def decorate(test: Test) -> Test:
         def try_every_row(**fixtures: Any) -> None:
-            failures: list[BaseException] = []
-            for number, case in enumerate(cases):
-                try:
-                    test(**dict(zip(columns, case, strict=True)), **fixtures)
-                except Failure as failure:
-                    failure.add_note(f"row: {_label(number, case, labels)}")
-                    failures.append(failure)
-            if len(failures) == 1:
-                raise failures[0]
-            if failures:
-                raise BaseExceptionGroup(f"{len(failures)} of {len(cases)} rows failed", failures)
+            def check(number: int) -> None:
+                test(**dict(zip(columns, cases[number], strict=True)), **fixtures)
+
+            check_each(range(len(cases)), check, label=lambda number: _label(number, cases[number], labels))
 
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name not in columns]
@@ -46,6 +40,21 @@ def table(
         return try_every_row
 
     return decorate
+
+
+def check_each(cases: Iterable[Case], check: Callable[[Case], None], *, label: Callable[[Case], str] = repr) -> None:
+    """Check every case, then raise the failures of all of them together."""
+    failures: list[BaseException] = []
+    for case in cases:
+        try:
+            check(case)
+        except Failure as failure:
+            failure.add_note(f"row: {label(case)}")
+            failures.append(failure)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise BaseExceptionGroup(f"{len(failures)} rows failed", failures)
 
 
 def _values(row: Any, width: int) -> tuple[Any, ...]:

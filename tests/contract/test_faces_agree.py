@@ -18,7 +18,7 @@ from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, o
 from tests.contract.served import Served, serving
 from tests.contract.story import STORIES, TYPED, Step, play
 from tests.contract.told import ROOT, Told
-from tests.table import check_each
+from tests.tables import check_each
 
 ROOTS = {"http": "http", "grpc": "grpc", **{f"mcp, {era}": f"mcp{number}" for number, era in enumerate(ERAS)}}
 """The root below which each face of the one server keeps its memories; as long as any other, for words cost tokens."""

@@ -18,7 +18,7 @@ from recollect.service.problems import Code
 from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
 from tests.contract.story import NOBODY
-from tests.table import check_each
+from tests.tables import check_each
 from tests.unit.service.least import least
 
 OWN, THEIRS, NOWHERE = "acme/ana", "acme/bob", "acme/xyz"

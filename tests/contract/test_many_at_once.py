@@ -17,7 +17,7 @@ from recollect.stores.relational.twins import LOOKS, READ_FOR_A_LOOK
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW
 from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, seen
-from tests.table import check_each
+from tests.tables import check_each
 
 TEAM, ANA = "acme", "acme/ana"
 MANY = 4 * LOOKS

@@ -31,7 +31,7 @@ from recollect.testing.keeping import Clock
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_scheduler, a_timetable
 from tests.integration.postgres.scene import until
 from tests.postgres import Server
-from tests.table import check_each
+from tests.tables import check_each
 
 T = TypeVar("T")
 

@@ -42,7 +42,7 @@ from tests.contract.histories import (
     tracing,
 )
 from tests.contract.sorts import Sort
-from tests.table import check_each
+from tests.tables import check_each
 from tests.unit.ranking.strategies import profiles
 
 
