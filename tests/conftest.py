@@ -47,6 +47,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether the run is thorough, for tests that are longer then."""
+    chosen: bool = pytestconfig.getoption("--thorough")
+    return chosen
+
+
+@pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     """The server of all tests that leave it as it is; it starts with the first of them."""
     with a_server() as server:

@@ -25,9 +25,9 @@ def table(
     labels = ids if ids is None or callable(ids) else list(ids)
 
     def decorate(test: Test) -> Test:
-        def try_every_row(**fixtures: Any) -> None:
+        def try_every_row(*own: Any, **fixtures: Any) -> None:
             def check(number: int) -> None:
-                test(**dict(zip(columns, cases[number], strict=True)), **fixtures)
+                test(*own, **dict(zip(columns, cases[number], strict=True)), **fixtures)
 
             check_each(range(len(cases)), check, label=lambda number: _label(number, cases[number], labels))
 

@@ -7,6 +7,11 @@ import pytest
 from .shell import Shell
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the tests with schemathesis by default: that takes three seconds in every worker."""
+    return (collection_path.name == "test_serve_schema.py" and not config.getoption("--thorough")) or None
+
+
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "agent.db")

@@ -424,6 +424,7 @@ def _apply(pipe: Connection, target: str, plan: dict[str, Any]) -> None:
             pipe.send(str(error))
 
 
+@pytest.mark.thorough
 def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refused(target: str, clock: Clock) -> None:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         fill(engine)
@@ -449,6 +450,7 @@ def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refuse
         assert len([one for one in engine.memories(scope=ANA) if one.derived_from]) == 1
 
 
+@pytest.mark.thorough
 def test_whoever_is_killed_while_applying_has_done_all_of_it_or_nothing(tmp_path: Path, clock: Clock) -> None:
     path, dice = tmp_path / "agent.db", random.Random(7)
     with recollect.open(path, embedder="hashing", clock=clock) as engine:

@@ -483,6 +483,7 @@ def test_a_context_that_is_none_is_refused_however_it_went(memory: recollect.Eng
     assert not memory.episodes.show(begun.id, scope=ANA).finished
 
 
+@pytest.mark.thorough
 def test_whatever_can_be_begun_can_be_completed(memory: recollect.Engine) -> None:
     full = ["x" * 250 for _ in range(62)]
     begun = memory.episodes.start(DEPLOY, scope=ANA, plan=full)

@@ -450,6 +450,7 @@ def days(count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.thorough
 def test_who_is_killed_in_the_middle_and_begins_again_comes_to_the_same(
     target: str, clock: Clock, tmp_path: Path
 ) -> None:
@@ -479,6 +480,7 @@ def test_who_is_killed_in_the_middle_and_begins_again_comes_to_the_same(
         assert engine.extract_events(scope=ANA).events == 0
 
 
+@pytest.mark.thorough
 def test_two_who_extract_at_once_come_to_the_same(target: str, clock: Clock, tmp_path: Path) -> None:
     with recollect.open(tmp_path / "alone.db", embedder="hashing", clock=clock) as engine:
         engine.observe(days(5), scope=ANA)

@@ -173,6 +173,7 @@ def _give(pipe: Connection, target: str, context: str) -> None:
         pipe.send([engine.feedback(context, scope=ANA, answer=ANSWER).quoted for _ in range(50)])
 
 
+@pytest.mark.thorough
 def test_from_several_processes_at_once_it_is_noted_once(memory: recollect.Engine, target: str) -> None:
     seat, *_ = told(memory, SEAT, MEAL)
     context = a_context(memory)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import forked
 from tests.architecture.markdown import Page
 from tests.architecture.source import ROOT
 from tests.postgres import ADMIN, Server, a_server
@@ -49,7 +50,9 @@ def environment(server: Server, home: Path) -> dict[str, str]:
     programs = Path(str(package.origin)).parent / "pginstall" / "bin"
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "RECOLLECT_"))}
     return ours | {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(programs), os.environ["PATH"]]),
+        "PATH": os.pathsep.join(
+            [str(forked.program_folder()), str(Path(sys.executable).parent), str(programs), os.environ["PATH"]]
+        ),
         "HOME": str(home),
         "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
         "PGHOST": str(server.folder),

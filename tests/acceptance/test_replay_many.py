@@ -17,8 +17,10 @@ ANA, TEAM, BELOW, BEN, STRANGER = "acme/ana", "acme", "acme/ana/x", "acme/ben", 
 ASKING = (ANA, ANA, ANA, BELOW)
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-MANY = 1_000, 10_000
-FEWER = 300, 3_000
+COUNTS = {("sqlite", True): (1_000, 10_000), ("postgres", True): (300, 3_000)}
+"""How many contexts are recorded, and how many writes come later, in a thorough run."""
+
+FEW = 60, 600
 """How many contexts, and how many later writes; over a socket each of both takes three times as long."""
 
 
@@ -185,9 +187,12 @@ def lived_on(life: Life, count: int) -> None:
     life.engine.flush()
 
 
-def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later_writes(target: str) -> None:
+def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later_writes(
+    target: str, thorough: bool
+) -> None:
     clock = Clock(BEGAN)
-    contexts, later = FEWER if target.startswith("postgresql:") else MANY
+    backend = "postgres" if target.startswith("postgresql:") else "sqlite"
+    contexts, later = COUNTS.get((backend, thorough), FEW)
     with recollect.open(target, embedder="hashing-64", clock=clock) as engine:
         life = Life(engine, clock, Random(7))
         recorded(life, contexts)

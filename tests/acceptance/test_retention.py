@@ -21,6 +21,7 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Act, Job, Step
 from recollect.ranking.why import Barred
 from recollect.testing.keeping import Clock
+from tests.tables import table
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -414,7 +415,7 @@ class TestGaps:
         with pytest.raises(FieldError, match="is no record that can be found so"):
             leaving.apply(_forged(leaving, leaving.get(record.id, scope=ANA), state))
 
-    @pytest.mark.parametrize("state", ["", "[]", "[[[], []]]", '[[[], []], [["words"], []]]', "7", '{"a": 1, "b": 2}'])
+    @table("state", ["", "[]", "[[[], []]]", '[[[], []], [["words"], []]]', "7", '{"a": 1, "b": 2}'])
     def test_a_state_that_is_none_is_refused(self, leaving: recollect.Engine, state: str) -> None:
         with pytest.raises(FieldError, match="is not how a record is found; plan again"):
             leaving.apply(_forged(leaving, records(leaving, Level.DAY)[0], state))

@@ -23,6 +23,8 @@ from recollect.service.operations import OPERATIONS, SUBJECTS
 
 from .serving import LONG, Serving, served
 
+pytestmark = pytest.mark.thorough
+
 CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import httpx
+import pytest
 
 from .serving import LONG, Serving, served
 
@@ -43,6 +44,7 @@ def kept(server: Serving) -> list[str]:
     return sorted(one["text"] for one in found)
 
 
+@pytest.mark.thorough
 def test_however_often_and_however_broken_a_write_is_sent_it_is_done_once(tmp_path: Path) -> None:
     chance = Random(11)
     with served(str(tmp_path / "a.db"), tmp_path / "own", "--no-scheduler") as server:

@@ -103,6 +103,7 @@ class TestOneAtATime:
         engine.sessions.remember("Ana prefers aisle seats", **said)
         assert engine.get(first.receipt.id, scope=ANA).session == echo.session
 
+    @pytest.mark.thorough
     def test_two_processes_that_start_at_once_have_the_same_session(self, target: str) -> None:
         recollect.open(target, embedder="hashing").close()
         heard = at_once(target, times=25)

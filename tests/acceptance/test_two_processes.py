@@ -60,6 +60,7 @@ def test_the_same_text_a_thousand_times_from_each_of_two_processes_is_one_memory
 
 
 @pytest.mark.parametrize("given", [{"topic_key": "home"}, {"subject": "ana: lives in"}], ids=["topic", "subject"])
+@pytest.mark.thorough
 def test_what_two_processes_contend_about_has_one_truth_in_the_end(tmp_path: Path, given: dict[str, Any]) -> None:
     path, times = tmp_path / "agent.db", 40
     sayings = [[{"text": f"Ana lives in {city} {n}", **given} for n in range(times)] for city in ("Rome", "Milan")]

@@ -17,9 +17,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def sort(request: pytest.FixtureRequest) -> Sort:
+def sort(request: pytest.FixtureRequest, thorough: bool) -> Sort:
     """The sort of store to try, harder with --thorough; a server starts only for PostgreSQL."""
-    thorough: bool = request.config.getoption("--thorough")
     if request.param == "sqlite":
         return sorts.sqlite(thorough=thorough)
     server, template = (request.getfixturevalue(name) for name in ("postgres_server", "postgres_template"))

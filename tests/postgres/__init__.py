@@ -17,13 +17,14 @@ from psycopg import sql
 KEEPER = Path(__file__).with_name("keeper.py")
 ADMIN, ROLE = "postgres", "recollect"
 
-CATALOG = """
+CATALOGS = (
+    *("pg_attribute", "pg_class", "pg_constraint", "pg_default_acl", "pg_extension", "pg_index", "pg_namespace"),
+    *("pg_policy", "pg_proc", "pg_statistic", "pg_trigger", "pg_type"),
+)
+CATALOG = f"""
 SELECT
-    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_class),
-    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_attribute),
-    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_namespace),
-    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_policy),
-    (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_statistic),
+    {", ".join(f"(SELECT (count(*), max(xmin::text::bigint))::text FROM {catalog})" for catalog in CATALOGS)},
+    (SELECT array_agg(number ORDER BY number)::text FROM recollect.migrated),
     (SELECT count(*) FROM pg_db_role_setting AS setting JOIN pg_database AS database ON database.oid = setdatabase
      WHERE datname = current_database() AND setconfig::text NOT LIKE '%extension_control_path%')
 """

@@ -325,6 +325,7 @@ def test_items_that_are_added_one_by_one_at_one_moment_stay_in_order() -> None:
         assert asyncio.run(story(engine)) == numbered
 
 
+@pytest.mark.thorough
 def test_calls_of_several_processes_stay_whole_and_none_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
     script = (

@@ -87,6 +87,7 @@ def test_parent_and_child_write_and_read_with_connections_of_their_own(
     until(lambda: backends(postgres_server) <= before)  # once the child's are gone: it has closed none of the parent's
 
 
+@pytest.mark.thorough
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(engine: recollect.Engine) -> None:
     over, written = threading.Event(), list[str]()
 

@@ -30,6 +30,7 @@ def test_a_backup_opens_as_the_store_it_was_made_of(tmp_path: Path) -> None:
         assert list(engine.export()) == lines
 
 
+@pytest.mark.thorough
 def test_others_write_while_a_backup_is_made_and_it_is_of_the_moment_it_was_begun(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     with an_engine(tmp_path / "a.db") as engine:

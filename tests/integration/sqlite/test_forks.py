@@ -278,6 +278,7 @@ def test_an_open_engine_has_loaded_all_that_a_recall_needs(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("patience")
+@pytest.mark.thorough
 def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(tmp_path: Path) -> None:
     engine = an_engine(tmp_path / "agent.db", clock=None)
     engine.remember("a seat by the window", scope=SCOPE)

@@ -1,6 +1,5 @@
 """Who is killed while importing or erasing leaves a store that is whole, and the next one does what was to be done."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.integration.sqlite.engines import SCOPE, an_engine, content
 from tests.integration.sqlite.scene import Other
 from tests.integration.sqlite.test_archive import a_later_engine
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+pytestmark = pytest.mark.thorough
 
 MEMORIES = 20
 TOLD = "nobody but her doctor may know about number"

@@ -17,6 +17,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @table("steepness", [0.0, 1.0])
+@pytest.mark.thorough
 def test_what_people_want_is_learned_and_serves_them_better_on_fresh_questions(steepness: float) -> None:
     life = Life(People(1, steepness))
     life.ask(150)
