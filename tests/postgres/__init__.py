@@ -21,14 +21,16 @@ CATALOGS = (
     *("pg_attribute", "pg_class", "pg_constraint", "pg_default_acl", "pg_extension", "pg_index", "pg_namespace"),
     *("pg_policy", "pg_proc", "pg_statistic", "pg_trigger", "pg_type"),
 )
-CATALOG = f"""
-SELECT
-    {", ".join(f"(SELECT (count(*), max(xmin::text::bigint))::text FROM {catalog})" for catalog in CATALOGS)},
-    (SELECT array_agg(number ORDER BY number)::text FROM recollect.migrated),
-    (SELECT count(*) FROM pg_db_role_setting AS setting JOIN pg_database AS database ON database.oid = setdatabase
-     WHERE datname = current_database() AND setconfig::text NOT LIKE '%extension_control_path%')
-"""
-"""A fingerprint of the schema, its rights and its statistics: a test that changed them used up the database."""
+CHANGES = sql.SQL("(SELECT (count(*), max(xmin::text::bigint))::text FROM {})")
+MIGRATIONS = sql.SQL("(SELECT array_agg(number ORDER BY number)::text FROM recollect.migrated)")
+SETTINGS = sql.SQL(
+    "(SELECT count(*) FROM pg_db_role_setting JOIN pg_database ON pg_database.oid = setdatabase"
+    " WHERE datname = current_database() AND setconfig::text NOT LIKE '%extension_control_path%')"
+)
+FINGERPRINT = sql.SQL("SELECT {}").format(
+    sql.SQL(", ").join([*(CHANGES.format(sql.Identifier(name)) for name in CATALOGS), MIGRATIONS, SETTINGS])
+)
+"""Tells whether a test changed the schema, its rights or its statistics, which uses the database up."""
 
 END_CONNECTIONS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -73,7 +75,7 @@ class Server:
         self._numbers = itertools.count(1)
         self._password = secrets.token_hex()
         self._idle: dict[str, list[str]] = {}
-        self._catalogs: dict[str, tuple[object, ...] | None] = {}
+        self._fingerprints: dict[str, tuple[object, ...] | None] = {}
         self.folder = Path(str(self._answer()["folder"]))
         self.port = 0
         self.start()
@@ -153,11 +155,11 @@ class Server:
 
     def _clean(self, name: str, template: str) -> bool:
         """Delete all rows of the store; return whether the schema is still that of the template."""
-        if template not in self._catalogs:
+        if template not in self._fingerprints:
             with self.admin(template) as admin:
-                self._catalogs[template] = admin.execute(CATALOG).fetchone()
+                self._fingerprints[template] = admin.execute(FINGERPRINT).fetchone()
         with self.admin(name) as admin:
-            if admin.execute(CATALOG).fetchone() != self._catalogs[template]:
+            if admin.execute(FINGERPRINT).fetchone() != self._fingerprints[template]:
                 return False
             admin.execute(END_CONNECTIONS)
             admin.execute("SET session_replication_role = replica")  # no foreign key is checked
