@@ -81,6 +81,9 @@ def evaluate(
     DIR has memories.jsonl (id, scope, text, created_at, …), queries.jsonl (id, scope, text, asked_at, category)
     and qrels.tsv (query, memory, grade). Nothing is counted as served, and no query sees what is later than it.
 
+    A figure is the mean over queries. The mean over categories, by which leaderboards rank, is in the last row of each
+    table of categories, and in by_category_mean of --json. Texts that repeat are not merged.
+
     \b
     recollect eval judgements --profile default --profile mine.toml
     recollect eval judgements --compare default mine.toml --store judged.db --report report.html

@@ -93,6 +93,12 @@ class Outcome:
         return USUAL if USUAL in self.ks else self.ks[-1]
 
     @property
+    def category_means(self) -> dict[str, float]:
+        """Every measure as the mean over categories, each of which counts the same however many queries it has."""
+        categories = self.categories.values()
+        return {name: statistics.fmean(one.means[name] for one in categories) for name in self.whole.means}
+
+    @property
     def exact(self) -> bool:
         return all(answer.exact for answer in self.answers)
 

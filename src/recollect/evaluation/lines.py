@@ -11,6 +11,9 @@ from recollect.render.table import Table, aligned
 
 NONE = "–"
 
+OVER_QUERIES, OVER_CATEGORIES = "mean over queries", "mean over categories"
+"""The rows under the categories: every query counts the same, or every category does."""
+
 WIDEST = 1_000_000
 """How wide a terminal is taken to be, so that no figure is cut, however many profiles stand beside each other."""
 
@@ -31,10 +34,13 @@ def report(report: Report, paint: Paint = plain) -> Iterator[str]:
     k = outcomes[0].k
     for measure in (f"recall@{k}", f"ndcg@{k}"):
         yield ""
+        queries = str(outcomes[0].whole.queries)
         by_category = [
             (category, str(figures.queries), *(_mean(one.categories[category], measure) for one in outcomes))
             for category, figures in outcomes[0].categories.items()
         ]
+        by_category.append((OVER_QUERIES, queries, *(_mean(one.whole, measure) for one in outcomes)))
+        by_category.append((OVER_CATEGORIES, queries, *(share(one.category_means[measure]) for one in outcomes)))
         yield from aligned(Table((measure, "queries", *names), by_category), WIDEST, paint)
     if report.comparison is not None:
         yield ""

@@ -13,7 +13,10 @@ from recollect.model.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One memory of the store: those of the folder that it was made of, and its own versions, both the oldest first."""
+    """One memory of the store: those of the folder that it was made of, and its own versions, both the oldest first.
+
+    Only memories of one topic become one; texts that repeat are not merged.
+    """
 
     made_of: tuple[Memory, ...]
     versions: tuple[Memory, ...]
@@ -52,7 +55,7 @@ class Loaded:
 
     @property
     def merged(self) -> int:
-        """How many memories of the folder say what an earlier one does that is kept in their place."""
+        """How many memories of the folder say what an earlier one of their topic does, which is kept in their place."""
         return sum(course.merged for id, course in self.courses.items() if id == course.made_of[0].id)
 
     def name(self, id: str, at: datetime) -> str:

@@ -63,7 +63,8 @@ svg text { fill: var(--faint); }
 READING = (
     "recall@k is the mean share of a query's judged memories among the first k; any@k the share of queries with at "
     "least one of them there; nDCG@k rewards an early place, as a share of the best order there could be; MRR is the "
-    "mean of 1 over the place of the first. Intervals are 95 % bootstrap intervals over queries. Tokens needed are the "
+    "mean of 1 over the place of the first. All are means over queries; the mean over categories counts every category "
+    "the same. Intervals are 95 % bootstrap intervals over queries. Tokens needed are the "
     "budget with which packing in rank order has packed every judged memory within reach. Latency is that of a "
     "whole search to the depth, the embedding of the query among it."
 )
@@ -154,6 +155,12 @@ def _categories(outcomes: Sequence[Outcome], legend: str) -> Iterable[str]:
         + [_mean(outcome.categories[category], name) for name in measures]
         + [_said(lines.beside(outcome.categories[category])[lines.MEDIAN])]
         for category in outcomes[0].categories
+        for outcome in outcomes
+    ]
+    rows += [
+        [lines.OVER_CATEGORIES, str(outcome.whole.queries), _said(outcome.profile)]
+        + [lines.share(outcome.category_means[name]) for name in measures]
+        + [lines.NONE]
         for outcome in outcomes
     ]
     yield _table(["category", "queries", "profile", *measures, lines.MEDIAN], rows)

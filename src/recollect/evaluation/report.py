@@ -13,7 +13,8 @@ from recollect.model.wording import counted
 class Report:
     """The outcomes of a folder, best read with what they were made with.
 
-    `merged` ids say what another said before; `outside` judged memories are such as the query does not see.
+    `merged` ids say what another one of their topic said before; `outside` judged memories are such as the query does
+    not see.
     """
 
     judgements: Judgements
@@ -42,6 +43,11 @@ class Report:
             (self.replaced, "judged memory", "judged memories", "replaced by a later one: counted as not found"),
             (self.outside, "judged memory", "judged memories", "out of the query's sight: counted as not found"),
             (judged.blind, "query", "queries", "with no memory in sight: counted as finding nothing"),
-            (self.merged, "memory", "memories", "with the text of an earlier one, in whose place it counts"),
+            (
+                self.merged,
+                "memory",
+                "memories",
+                "with the text of an earlier one of the same topic, in whose place it counts",
+            ),
         )
         return [f"{counted(count, one, several)} {what}" for count, one, several, what in told if count]

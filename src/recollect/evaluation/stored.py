@@ -31,7 +31,7 @@ class Stored:
 
     @property
     def merged(self) -> int:
-        """How many memories say what an earlier one does that is kept in their place."""
+        """How many memories say what an earlier one of their topic does, which is kept in their place."""
         return self.loaded.merged
 
     @property

@@ -37,16 +37,16 @@ def load(engine: Engine, judgements: Judgements, tell: Tell) -> Loaded:
     """Remember all memories of the folder, unless the store has them, and say what became of each.
 
     Each is remembered under a key of the folder's content, so what is there already is neither written nor embedded
-    again, and a run that was interrupted goes on. A store that has anything else is refused.
+    again, and a run that was interrupted goes on. A store that has anything else is refused. Texts that repeat are not
+    merged: a memory without a topic gets a topic of its own, since the engine merges only within a topic.
     """
-    drafts = judgements.drafts
+    drafts = [_prepared(draft, place, judgements.digest) for place, draft in enumerate(judgements.drafts)]
     _refuse_stranger(engine, judgements)
     receipts: list[Receipt] = []
     tell(0, len(drafts))
     for begun in range(0, len(drafts), BATCH):
-        batch = [_keyed(draft, judgements.digest) for draft in drafts[begun : begun + BATCH]]
         try:
-            receipts += engine.remember_all(batch)
+            receipts += engine.remember_all(drafts[begun : begun + BATCH])
         except Conflict as error:
             raise _other(judgements, "it was loaded from other memories") from error
         tell(len(receipts), len(drafts))
@@ -70,8 +70,13 @@ def _loaded(engine: Engine, memories: Sequence[Memory], receipts: Sequence[Recei
     return Loaded({one.id: course for course in courses for one in course.made_of})
 
 
-def _keyed(draft: Draft, digest: str) -> Draft:
-    return replace(draft, key=hashlib.sha256(f"{digest}/{draft.id}".encode()).hexdigest())
+def _prepared(draft: Draft, place: int, digest: str) -> Draft:
+    """The draft with a retry key, and with a topic of its own if it has none.
+
+    The topic is not the id: admission screens topics for secrets, and an id may look like one.
+    """
+    key = hashlib.sha256(f"{digest}/{draft.id}".encode()).hexdigest()
+    return replace(draft, key=key, topic_key=draft.topic_key or f"memory {place} of the folder")
 
 
 def _refuse_stranger(engine: Engine, judgements: Judgements) -> None:

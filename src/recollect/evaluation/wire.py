@@ -25,6 +25,7 @@ def outcome(outcome: Outcome, report: Report) -> dict[str, Any]:
         **_figures(outcome.whole),
         "exact": outcome.exact,
         "by_category": {category: _figures(figures) for category, figures in outcome.categories.items()},
+        "by_category_mean": outcome.category_means,
         "depth": outcome.depth,
         "folder": judgements.folder.resolve().name,
         "digest": judgements.digest,

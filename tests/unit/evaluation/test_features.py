@@ -85,11 +85,15 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
 
 @pytest.mark.parametrize("k", [1, 2, 3, 9])
 def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) -> None:
-    """Some are judged, and with different grades; of one text only the later twin is."""
+    """Twins are of one topic. Some are judged, and with different grades; of one text only the later twin is."""
     said = ["window seats", "the aisle", "window seats in trains", "trains"]
-    memories = [a_memory(f"m{number}", f"Ana prefers {text}") for number, text in enumerate(said)]
-    memories += [a_memory(f"n{number}", f"Ana prefers {text}") for number, text in enumerate(said)]
-    memories += [a_memory("o0", "Ana prefers window seats", created_at="2026-01-20T00:00:00+00:00")]
+    memories = [
+        a_memory(f"{letter}{number}", f"Ana prefers {text}", topic_key=text)
+        for letter in "mn"
+        for number, text in enumerate(said)
+    ]
+    later = "2026-01-20T00:00:00+00:00"
+    memories += [a_memory("o0", "Ana prefers window seats", topic_key="window seats", created_at=later)]
     queries = [
         a_query("now", "window seats"),
         a_query("early", "window seats", asked_at="2026-01-10T00:00:00+00:00"),

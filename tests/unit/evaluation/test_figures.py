@@ -47,6 +47,13 @@ def test_a_mean_is_over_all_queries_and_over_those_of_each_category() -> None:
     assert found.categories["d"].means["recall@6"] == 1 / 4
 
 
+def test_every_category_counts_the_same_in_the_means_over_categories() -> None:
+    found = outcome("p", "1", 200, [*ANSWERS[:3], an_answer("q5", "abcdef", "a")], [2])
+    assert {name: one.queries for name, one in found.categories.items()} == {"c": 3, "d": 1}
+    assert found.category_means["recall@2"] == ((1 + 1 / 2 + 1) / 3 + 0) / 2
+    assert found.category_means.keys() == found.whole.means.keys()
+
+
 def test_the_curve_is_recall_at_every_k_up_to_the_depth() -> None:
     found = outcome("p", "1", 3, ANSWERS, [2])
     assert found.curve == (1 / 4, (1 + 1 / 2) / 4, (1 + 1 / 2 + 0 + 1 / 2) / 4)

@@ -86,7 +86,8 @@ def test_a_twin_goes_with_the_text_that_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_twin_that_says_when_it_ends_ends_the_one_memory_and_both_are_out_of_sight(tmp_path: Path) -> None:
-    memories = [a_memory("a", CAT), a_memory("b", CAT, created_at=on(2), valid_until=on(4))]
+    first = a_memory("a", CAT, topic_key="cat")
+    memories = [first, a_memory("b", CAT, topic_key="cat", created_at=on(2), valid_until=on(4))]
     there, answers = asked_in(tmp_path, [3, 5], memories)
     assert [found(answer) for answer in answers] == [["a", "b"], []]
     assert [answer.replaced for answer in answers] == [(), ()]
@@ -94,7 +95,8 @@ def test_a_twin_that_says_when_it_ends_ends_the_one_memory_and_both_are_out_of_s
 
 
 def test_a_twin_that_says_when_it_begins_hides_the_one_memory_until_then(tmp_path: Path) -> None:
-    memories = [a_memory("a", CAT), a_memory("b", CAT, created_at=on(2), valid_from=on(4))]
+    first = a_memory("a", CAT, topic_key="cat")
+    memories = [first, a_memory("b", CAT, topic_key="cat", created_at=on(2), valid_from=on(4))]
     there, answers = asked_in(tmp_path, [1, 3, 5], memories)
     assert [found(answer) for answer in answers] == [["a"], [], ["a", "b"]]
     assert (there.merged, there.outside, there.judgements.later) == (1, 2, 1)

@@ -28,7 +28,7 @@ def judgements(tmp_path: Path) -> Judgements:
 
 def test_a_folder_is_loaded_and_asked_as_trials_do_it_by_hand(judgements: Judgements, tmp_path: Path) -> None:
     there = stored.store(judgements, partial(wiring.open, tmp_path / "kept.db", embedder="hashing"))
-    assert (there.embedder, there.merged) == ("hashing-256", 1)
+    assert (there.embedder, there.merged) == ("hashing-256", 0)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
         loaded = trial.load(engine, judgements, untold)
         by_hand = trial.ask(engine, judgements, loaded, built_in("salience"), tell=untold)
@@ -107,8 +107,8 @@ def test_judged_memories_that_are_not_valid_when_it_is_asked_are_counted_each_fo
 
 def test_what_a_twin_says_again_after_it_ended_is_seen(tmp_path: Path) -> None:
     memories = [
-        a_memory("a", valid_until="2026-01-15T00:00:00+00:00"),
-        a_memory("b", created_at="2026-01-20T00:00:00+00:00"),
+        a_memory("a", topic_key="seat", valid_until="2026-01-15T00:00:00+00:00"),
+        a_memory("b", topic_key="seat", created_at="2026-01-20T00:00:00+00:00"),
     ]
     there, found = outside(tmp_path, memories, "a", "b")
     assert (there.merged, there.outside, found) == (1, 0, ["a", "b"])
@@ -116,7 +116,9 @@ def test_what_a_twin_says_again_after_it_ended_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
 def test_what_a_twin_shares_is_seen_and_not_said_to_be_outside(one: bool, other: bool, tmp_path: Path) -> None:
-    memories = [a_memory("a", scope="acme", shared=one), a_memory("b", scope="acme", shared=other)]
+    memories = [
+        a_memory(id, scope="acme", topic_key="seat", shared=shared) for id, shared in (("a", one), ("b", other))
+    ]
     there, found = outside(tmp_path, memories, "a", "b")
     assert len(found) + there.outside == 2
     assert found == (["a", "b"] if one or other else [])

@@ -10,7 +10,7 @@ import pytest
 import recollect
 from recollect.errors import InvalidInput
 from recollect.evaluation import trial
-from recollect.evaluation.figures import Answer, outcome
+from recollect.evaluation.figures import Answer
 from recollect.evaluation.judgements import Judgements, read_judgements
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
@@ -52,6 +52,11 @@ def numbered(texts: Iterable[str] = TEXTS) -> list[dict[str, Any]]:
     return [a_memory(f"m{number}", text) for number, text in enumerate(texts)]
 
 
+def of_topics() -> list[dict[str, Any]]:
+    """The same, each of a topic, within which a text that repeats is merged."""
+    return [{**memory, "topic_key": memory["id"]} for memory in numbered()]
+
+
 def test_ids_of_the_folder_come_back_best_first(tmp_path: Path) -> None:
     answer = asked(judged(tmp_path, numbered(), "m0"))
     assert answer.found[0] == "m0"
@@ -75,23 +80,22 @@ def test_nothing_is_taken_from_another_scope(tmp_path: Path) -> None:
     assert "theirs" not in asked(judged(tmp_path, memories, "theirs")).found
 
 
-def test_texts_that_repeat_take_one_place_at_which_all_of_them_are_found(tmp_path: Path) -> None:
-    repeated = [*numbered(), a_memory("m0 twin", TEXTS[0]), a_memory("m0 twin too", TEXTS[0])]
-    answers = [
-        asked(judged(tmp_path / "repeated", repeated, "m0", "m0 twin", "m0 twin too", "nowhere")),
-        asked(judged(tmp_path / "once", numbered(), "m0")),
-    ]
-    assert answers[0].found == answers[1].found
-    assert answers[0].tokens == answers[1].tokens
-    means = outcome("p", "1", 200, answers[:1], [1]).whole.means
-    assert (means["recall@1"], means["ndcg@1"], means["mrr"]) == (3 / 4, 1.0, 1.0)
-    places = [answers[0].place(id) for id in ("m0", "m0 twin", "m0 twin too", "nowhere")]
-    assert places == [1, 1, 1, None]
+def test_every_text_that_repeats_is_a_memory_with_a_place_of_its_own(tmp_path: Path) -> None:
+    same = [a_memory("m0 again", TEXTS[0]), a_memory("m0 once more", TEXTS[0], topic_key="seat")]
+    in_other_words = a_memory("m0 reworded", "Ana prefers window seats on flights that are long")
+    answer = asked(judged(tmp_path, [*numbered(), *same, in_other_words], "m0", "m0 again", "m0 once more", "nowhere"))
+    assert len(answer.found) == len(TEXTS) + 3
+    assert sorted(answer.found[:4]) == ["m0", "m0 again", "m0 once more", "m0 reworded"]
+    places = [answer.place(id) for id in ("m0", "m0 again", "m0 once more")]
+    assert len(set(places)) == 3
+    assert (answer.twins, answer.place("nowhere")) == ({}, None)
+    assert answer.scores([200])["recall@200"] == 3 / 4
 
 
 @pytest.mark.parametrize("grades", [{}, {"m0 twin": 3}, {"m0": 3, "m4": 2}])
 def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dict[str, int], tmp_path: Path) -> None:
-    memories = [a_memory("m0", TEXTS[0]), a_memory("m0 twin", TEXTS[0]), a_memory("m4", TEXTS[4])]
+    twins = [a_memory(id, TEXTS[0], topic_key="seat") for id in ("m0", "m0 twin")]
+    memories = [*twins, a_memory("m4", TEXTS[4])]
     qrels = [("q", id, grades.get(id, 1)) for id in ("m0", "m0 twin", "m4")]
     folder = write_folder(tmp_path, memories, [a_query("q", TEXTS[0])], qrels)
     answer = asked(read_judgements(folder))
@@ -102,23 +106,26 @@ def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dic
 
 @pytest.mark.parametrize("more", [{}, {"project": "travel"}, {"importance": 0.9}, {"tags": ["seat"]}])
 def test_a_twin_is_credited_whatever_else_it_says(more: dict[str, Any], tmp_path: Path) -> None:
-    twin = a_memory("twin", TEXTS[0], created_at="2026-01-15T00:00:00+00:00", **more)
-    answer = asked(judged(tmp_path, [twin, *numbered()], "twin"))
+    twin = a_memory("twin", TEXTS[0], topic_key="m0", created_at="2026-01-15T00:00:00+00:00", **more)
+    answer = asked(judged(tmp_path, [twin, *of_topics()], "twin"))
     assert (answer.found[0], answer.twins) == ("m0", {"twin": "m0"})
     assert (answer.place("twin"), answer.complete) == (1, True)
     assert len(answer.found) == len(TEXTS)
 
 
 def test_a_twin_that_is_later_than_the_query_is_not_credited(tmp_path: Path) -> None:
-    twin = a_memory("twin", TEXTS[0], created_at="2026-02-15T00:00:00+00:00", project="travel")
-    answer = asked(judged(tmp_path, [twin, *numbered()], "m0", "twin"))
+    twin = a_memory("twin", TEXTS[0], topic_key="m0", created_at="2026-02-15T00:00:00+00:00", project="travel")
+    answer = asked(judged(tmp_path, [twin, *of_topics()], "m0", "twin"))
     assert answer.found[0] == "m0"
     assert (answer.twins, answer.place("twin"), answer.complete) == ({}, None, False)
 
 
 def test_a_store_that_is_kept_says_again_which_memory_stands_for_which(tmp_path: Path) -> None:
-    twins = [a_memory("twin", TEXTS[0]), a_memory("other twin", TEXTS[0], project="travel")]
-    judgements = judged(tmp_path, [*numbered(), *twins], "twin")
+    twins = [
+        a_memory("twin", TEXTS[0], topic_key="m0"),
+        a_memory("other twin", TEXTS[0], topic_key="m0", project="travel"),
+    ]
+    judgements = judged(tmp_path, [*of_topics(), *twins], "twin")
     loaded = []
     for _ in range(2):
         with opened(judgements, tmp_path / "kept.db") as engine:
