@@ -158,7 +158,7 @@ def test_a_store_of_a_newer_program_is_a_problem(filled: str) -> None:
     statement(filled, "INSERT INTO recollect.migrated (number) VALUES (99)")
     store = told(filled, code=1)["store"]
     assert "written by a newer recollect" in store["seen"]
-    assert store["remedy"] == "upgrade recollect to open it"
+    assert store["remedy"] == "upgrade recollect"
 
 
 def test_a_model_other_than_the_configured_one_is_a_problem(filled: str) -> None:

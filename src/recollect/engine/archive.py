@@ -99,10 +99,17 @@ def read_header(text: str) -> Inventory:
         raise FieldError(f"this is no export of recollect; its first line has no format {FORMAT!r}", line=1)
     number = value.get("number")
     if number != NUMBER:
-        told = f"an export of format number {show(number)}; this program reads {NUMBER}, so upgrade recollect"
-        raise FieldError(told, line=1)
+        raise FieldError(_unknown_format(number), line=1)
     with _at_line(1):
         return _read_inventory(value)
+
+
+def _unknown_format(number: object) -> str:
+    """What is wrong with an export whose format has another number than ours."""
+    if isinstance(number, int) and number > NUMBER:
+        seen = f"the export was written by a newer recollect (format {number}; this version reads up to {NUMBER})"
+        return f"{seen}; upgrade recollect"
+    return f"the export has format {show(number)} instead of {NUMBER}; export the store again"
 
 
 def _read_inventory(value: Mapping[str, Any]) -> Inventory:

@@ -22,7 +22,9 @@ def the_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
         raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
     odd = next((name for name in value if name not in names), None)
     if odd is not None:
-        raise FieldError("there is no such field here; the export is of a newer recollect, or was changed", field=odd)
+        raise FieldError(
+            "is unknown: a newer recollect wrote the export, or the file was changed; upgrade recollect", field=odd
+        )
     missing = next((name for name in sorted(names) if name not in value), None)
     if missing is not None:
         raise FieldError("is missing; the file was changed", field=missing)

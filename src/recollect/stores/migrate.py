@@ -64,11 +64,9 @@ def migrate(ledger: Ledger, steps: Sequence[Migration]) -> int:
 
 
 def mismatch(name: str, version: int, known: int) -> SchemaMismatch:
-    """What is said of a database that a later program has changed, or something that is no such program."""
+    """The error for a database whose schema is newer than the last known one, or has no valid number."""
     if version < known:
         remedy = "restore a backup of it, or name another file"
-        return SchemaMismatch(f"{name} says that its schema is number {version} instead of {known}; {remedy}")
-    return SchemaMismatch(
-        f"{name} was written by a newer recollect: its schema is number {version}, and this program knows {known}; "
-        "upgrade recollect to open it"
-    )
+        return SchemaMismatch(f"store {name!r} has schema {version} instead of {known}; {remedy}")
+    seen = f"store {name!r} was written by a newer recollect (schema {version}; this version reads up to {known})"
+    return SchemaMismatch(f"{seen}; upgrade recollect")

@@ -95,7 +95,7 @@ def test_a_migration_that_breaks_off_leaves_nothing(postgres_url: str) -> None:
 def test_a_schema_of_a_newer_program_is_refused(postgres_store_url: str) -> None:
     with psycopg.connect(admin_url(postgres_store_url)) as db:
         db.execute("INSERT INTO recollect.migrated (number) VALUES (%s)", [NEWEST + 1])
-    told = f"written by a newer recollect: its schema is number {NEWEST + 1}.* upgrade recollect"
+    told = rf"written by a newer recollect \(schema {NEWEST + 1}; .* upgrade recollect"
     with pytest.raises(SchemaMismatch, match=told):
         PostgresStore(postgres_store_url, Clock())
 

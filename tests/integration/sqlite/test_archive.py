@@ -420,7 +420,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             ({"present": 1}, "'present'"),
             ({"counter": None}, "'counter'"),
             ({"analyser": ""}, "'analyser'"),
-            ({"mood": "good"}, "'mood': there is no such field"),
+            ({"mood": "good"}, "'mood': is unknown"),
         )
     },
     **{

@@ -75,7 +75,7 @@ def test_opening_a_second_time_changes_nothing(path: Path) -> None:
 def test_a_file_of_a_newer_program_is_refused_and_left_as_it_is(path: Path) -> None:
     a_database(path, folder=LATER)
     before = path.read_bytes()
-    with pytest.raises(SchemaMismatch, match=r"store\.db was written by a newer recollect: .* number 2, .* knows 1"):
+    with pytest.raises(SchemaMismatch, match=r"store\.db' was written by a newer recollect \(schema 2; .* to 1\)"):
         a_database(path)
     assert path.read_bytes() == before
 
@@ -85,7 +85,7 @@ def test_a_file_whose_schema_has_no_number_of_ours_is_refused_and_left_as_it_is(
     db.pragma("user_version", -3)
     db.close()
     before = path.read_bytes()
-    with pytest.raises(SchemaMismatch, match=r"store\.db says that its schema is number -3 instead of 1; restore a"):
+    with pytest.raises(SchemaMismatch, match=r"store\.db' has schema -3 instead of 1; restore a"):
         a_database(path)
     assert path.read_bytes() == before
 
@@ -94,7 +94,7 @@ def test_nothing_is_written_any_more_once_the_number_of_the_schema_went_back(pat
     database = a_database(path, folder=LATER)
     with a_writer(database) as writer:
         writer.write(lambda db: db.pragma("user_version", 1))
-        with pytest.raises(SchemaMismatch, match="number 1 instead of 2"):
+        with pytest.raises(SchemaMismatch, match="schema 1 instead of 2"):
             writer.write(note("after"))
 
 
