@@ -32,6 +32,7 @@ def test_what_people_want_is_learned_and_serves_them_better_on_fresh_questions(s
     assert before + 0.1 < after < best == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_without_making_up_for_places_less_is_learned() -> None:
     gained = []
     for seed in range(2):
@@ -45,6 +46,7 @@ def test_without_making_up_for_places_less_is_learned() -> None:
 
 
 @table("seed", range(3))
+@pytest.mark.thorough
 def test_from_noise_nothing_is_learned(seed: int) -> None:
     life = Life(People(seed, 1.0, matters=False))
     life.ask(100)
@@ -54,6 +56,7 @@ def test_from_noise_nothing_is_learned(seed: int) -> None:
     assert tuning.numbers.apart(Numbers.of(START)) < 0.35
 
 
+@pytest.mark.thorough
 def test_it_tells_what_it_measured(capsys: pytest.CaptureFixture[str]) -> None:
     learning.measure(1.0, 60, 1)
     learning.again(0.0, 60, 1)
