@@ -1,31 +1,54 @@
-"""Plants one small fault at a time in ranking and packing, and counts those that the unit tests notice.
+"""Plants one small fault at a time in a package, and counts the faults that the tests notice.
 
-A fault lives only in memory: each one gets a process of its own, forked from one that has pytest and NumPy
-loaded, in which the module is compiled from the changed tree. The repository is read and never written.
+A fault lives only in memory. Each one gets a forked process, which compiles the module from the changed tree and runs
+tests: for `ranking` and `packing` their unit tests, for the other packages the tests that run the changed line.
+The source is read and never written; `.cache/mutate` keeps which test runs which line.
 """
 
 import argparse
 import ast
+import importlib.util
+import json
 import os
+import resource
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.machinery import SourceFileLoader
-from multiprocessing import connection, get_context
-from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import CodeType
+from typing import Literal
 
-import pytest
+from covering_tests import (
+    MAX_FILES,
+    MAX_TEST_SECONDS,
+    MAX_TESTS,
+    PACKAGE,
+    ROOT,
+    TEST_PATHS,
+    Call,
+    Choice,
+    CoverageMap,
+    Outcomes,
+    measure,
+    prepare,
+    run_forked,
+    run_pytest,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "src" / "recollect"
-LAYERS = ("ranking", "packing")
-TESTS = [f"tests/unit/{layer}" for layer in LAYERS]
-PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
-PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis is loaded before pytest starts
+UNIT_TESTED = ("ranking", "packing")
+"""The packages whose unit tests all run for each fault, because they alone are to notice it."""
+
+UNIT_TESTS = tuple(f"tests/unit/{package}" for package in UNIT_TESTED)
+
+TIME_LIMIT = "time limit"
+"""What kills a mutant whose tests do not end, or end their process."""
+
+MEMORY_BYTES = 6 << 30
+"""A fault that makes a loop endless may not take the memory of the machine."""
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -52,14 +75,35 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Break: (ast.Continue,),
     ast.Continue: (ast.Break,),
 }
-"""What stands in for an operator; of a comparison, the first moves its boundary, the second turns it."""
+"""What replaces an operator; for a comparison, the first moves its boundary and the second reverses it."""
 
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
-SKIPPED = {"annotation", "returns", "decorator_list", "type_params"}
-"""Parts of the tree that say what is meant and change nothing at run time."""
+SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "type_params"}
+"""Fields of the tree that change nothing at run time."""
 
 Place = tuple[ast.AST, str, int | None]
-"""A node's parent, the field it is in, and its place there if the field is a list."""
+"""A node's parent, the field it is in, and its index there if the field is a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The lines of a statement, or of its head, and whether they run when the module is imported."""
+
+    first: int = 1
+    last: int = 1
+    at_import: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A node of a module's tree, and a fault that may take its place."""
+
+    path: Path
+    tree: ast.Module
+    node: ast.AST
+    place: Place
+    span: Span
+    fault: ast.AST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +112,7 @@ class Mutant:
 
     path: Path
     line: int
+    span: Span
     change: str
     code: CodeType
 
@@ -75,26 +120,68 @@ class Mutant:
         return f"{self.path.relative_to(ROOT)}:{self.line}  {self.change}"
 
     @property
+    def package(self) -> str:
+        """The folder of the package that the module is in."""
+        return self.path.relative_to(PACKAGE).parts[0]
+
+    @property
     def module(self) -> str:
         """The module's name, as it is imported."""
-        parts = self.path.relative_to(PACKAGE.parent).with_suffix("").parts
-        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        return module_name(self.path)
+
+    @property
+    def own_tests(self) -> str:
+        """Where the unit tests of the module are, if it has any."""
+        return f"tests/unit/{self.package}/test_{self.path.stem}.py"
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Every fault that can be planted in a module, one at a time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a mutant, and the test that noticed it."""
+
+    mutant: Mutant
+    outcome: Literal["killed", "survived", "not covered"]
+    tests: int
+    killer: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The verdict as it is recorded."""
+        return {
+            "file": str(self.mutant.path.relative_to(ROOT)),
+            "line": self.mutant.line,
+            "change": self.mutant.change,
+            "outcome": self.outcome,
+            "tests": self.tests,
+            "killer": self.killer,
+        }
+
+
+def module_name(path: Path) -> str:
+    """The name that the file is imported by."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def sites(path: Path) -> Iterator[Site]:
+    """Every fault that can be planted in a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node, place in list(walk(tree)):
+    for node, place, span in walk(tree, Span()):
         for fault in faults(node):
-            whole = isinstance(node, ast.expr | ast.stmt)
-            before = ast.unparse(node if whole else place[0])
-            plant(fault, place)
-            after = ast.unparse(fault if whole else place[0])
-            code = compile(ast.fix_missing_locations(tree), str(path), "exec")
-            plant(node, place)
-            change = "  →  ".join(text.split("\n")[0] for text in (before, after))
-            line = getattr(node, "lineno", getattr(place[0], "lineno", 1))
-            yield Mutant(path=path, line=line, change=change, code=code)
+            yield Site(path=path, tree=tree, node=node, place=place, span=span, fault=fault)
+
+
+def mutate(site: Site) -> Mutant:
+    """The module with the fault; the tree is left as it was."""
+    node, place, fault = site.node, site.place, site.fault
+    whole = isinstance(node, ast.expr | ast.stmt)
+    before = ast.unparse(node if whole else place[0])
+    plant(fault, place)
+    after = ast.unparse(fault if whole else place[0])
+    code = compile(ast.fix_missing_locations(site.tree), str(site.path), "exec")
+    plant(node, place)
+    change = "  →  ".join(text.split("\n")[0] for text in (before, after))
+    line = getattr(node, "lineno", getattr(place[0], "lineno", 1))
+    return Mutant(path=site.path, line=line, span=site.span, change=change, code=code)
 
 
 def plant(node: ast.AST, place: Place) -> None:
@@ -106,18 +193,38 @@ def plant(node: ast.AST, place: Place) -> None:
         getattr(parent, field)[index] = node
 
 
-def walk(node: ast.AST) -> Iterator[tuple[ast.AST, Place]]:
-    """Every node that matters at run time, with its place."""
+def walk(node: ast.AST, span: Span) -> Iterator[tuple[ast.AST, Place, Span]]:
+    """Every node that matters at run time, with its place and the lines of its statement."""
     for field, value in ast.iter_fields(node):
+        if field in SKIPPED_FIELDS:
+            continue
+        is_function_body = field == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        inner = replace(span, at_import=span.at_import and not is_function_body)
         children = enumerate(value) if isinstance(value, list) else [(None, value)]
-        for index, child in children if field not in SKIPPED else ():
+        for index, child in children:
             if isinstance(child, ast.AST) and not is_words(child, node):
-                yield child, (node, field, index)
-                yield from walk(child)
+                child_span = span_of(child, inner)
+                yield child, (node, field, index), child_span
+                yield from walk(child, child_span)
+
+
+def span_of(node: ast.AST, around: Span) -> Span:
+    """The lines of a statement, or of its head if it has a body; those around it for any other node."""
+    match node:
+        case ast.match_case():
+            return replace(around, first=node.pattern.lineno, last=max(node.pattern.lineno, node.body[0].lineno - 1))
+        case ast.Match():
+            return replace(around, first=node.lineno, last=node.subject.end_lineno or node.lineno)
+        case ast.stmt() | ast.ExceptHandler():
+            body = getattr(node, "body", None)
+            last = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+            return replace(around, first=node.lineno, last=last)
+        case _:
+            return around
 
 
 def is_words(node: ast.AST, parent: ast.AST) -> bool:
-    """Docstrings, the messages of errors, and names that only type checkers read."""
+    """Whether it is a docstring, the message of an error, or a name that only type checkers read."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.JoinedStr() | ast.ImportFrom() | ast.Import():
             return True
@@ -128,7 +235,7 @@ def is_words(node: ast.AST, parent: ast.AST) -> bool:
 
 
 def faults(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in a node's place."""
+    """What may replace a node."""
     yield from (other() for other in SWAPS.get(type(node), ()))
     match node:
         case ast.Constant(value=bool() as value):
@@ -157,18 +264,6 @@ def faults(node: ast.AST) -> Iterator[ast.AST]:
             pass
 
 
-def run_tests(mutant: Mutant | None) -> None:
-    """In a process of its own: the module's own tests, then all; ends the process with pytest's code."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    os.dup2(1, 2)
-    if mutant is not None:
-        load_from(mutant)
-        own = ROOT / "tests" / "unit" / mutant.path.parent.name / f"test_{mutant.path.stem}.py"
-        if own.exists() and (code := pytest.main([*PYTEST, str(own)])):
-            os._exit(code)
-    os._exit(pytest.main([*PYTEST, *TESTS]))
-
-
 def load_from(mutant: Mutant) -> None:
     """Have this process import the mutant in place of the module."""
     original = SourceFileLoader.get_code
@@ -179,73 +274,167 @@ def load_from(mutant: Mutant) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
 
 
-def survivors(faults: Sequence[Mutant], *, limit: float, jobs: int) -> Iterator[Mutant]:
-    """The faults that no test noticed; one that takes longer than the limit was noticed."""
-    fork = get_context("fork")
-    waiting = list(reversed(faults))
-    running: dict[ForkProcess, tuple[Mutant, float]] = {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            mutant = waiting.pop()
-            process = fork.Process(target=run_tests, args=(mutant,))
-            process.start()
-            running[process] = (mutant, time.monotonic() + limit)
-        connection.wait([process.sentinel for process in running], timeout=1.0)
-        for process, (mutant, deadline) in list(running.items()):
-            if process.is_alive() and time.monotonic() > deadline:
-                process.kill()
-                process.join()
-            if not process.is_alive():
-                del running[process]
-                if process.exitcode == 0:
-                    yield mutant
+def first_failures(mutant: Mutant | None, batches: Sequence[Sequence[str]], cpu_seconds: int) -> list[str]:
+    """In a process of its own: the first test that fails with the mutant, if one does."""
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    if mutant is not None:
+        load_from(mutant)
+    for batch in batches:
+        outcomes = Outcomes()
+        if code := run_pytest(["-x", *batch], outcomes):
+            return [outcomes.first_failure or f"pytest ended with {code}"]
+    return []
 
 
-def seconds_without_a_fault() -> float:
-    """How long the tests take; they must pass, or every fault would seem to be noticed."""
+def choose_tests(mutant: Mutant, covered: CoverageMap, importers: dict[Path, set[Path]]) -> Choice:
+    """The tests that run the mutant's lines; for a line that runs at import, those that use the module."""
+    if not mutant.span.at_import:
+        lines = range(mutant.span.first, mutant.span.last + 1)
+        return covered.choose(covered.covering(mutant.path, lines), mutant.own_tests)
+    seen = {mutant.path} | importers[mutant.path]
+    tests = set[str]().union(*map(covered.covering, seen))
+    while not tests and (others := set[Path]().union(*(importers[path] for path in seen)) - seen):
+        seen |= others
+        tests = set[str]().union(*map(covered.covering, others))
+    return covered.choose(tests, mutant.own_tests)
+
+
+def find_importers() -> dict[Path, set[Path]]:
+    """The modules of the package that import a module, by its path."""
+    paths = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    found: defaultdict[Path, set[Path]] = defaultdict(set)
+    for path in paths.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    if name in paths:
+                        found[paths[name]].add(path)
+    return found
+
+
+def choose_for_each(mutants: Sequence[Mutant], *, jobs: int) -> list[Choice]:
+    """The tests that run for each mutant."""
+    packages = sorted({mutant.package for mutant in mutants})
+    by_line = [package for package in packages if package in TEST_PATHS]
+    covered = measure(by_line, jobs=jobs)
+    importers = find_importers()
+    unit_seconds = time_unit_tests() if len(by_line) < len(packages) else 0.0
+    choices = []
+    for mutant in mutants:
+        if mutant.package in TEST_PATHS:
+            choices.append(choose_tests(mutant, covered, importers))
+        else:
+            own = [(mutant.own_tests,)] if (ROOT / mutant.own_tests).exists() else []
+            choices.append(Choice(batches=(*own, UNIT_TESTS), seconds=unit_seconds, left_out=0))
+    return choices
+
+
+def time_unit_tests() -> float:
+    """How long the unit tests take; they must pass, or every fault would seem to be noticed."""
     started = time.monotonic()
-    process = get_context("fork").Process(target=run_tests, args=(None,))
-    process.start()
-    process.join()
-    if process.exitcode != 0:
-        sys.exit(f"scripts/mutate: the tests fail without any fault: pytest {' '.join(TESTS)}")
+    call = Call(function=partial(first_failures, None, [UNIT_TESTS], 3600), limit=3600.0)
+    for _, failures in run_forked([call], jobs=1):
+        if failures != []:
+            sys.exit(f"scripts/mutate: the unit tests fail without any fault: {failures}; repair them first")
     return time.monotonic() - started
 
 
+def judge(mutants: Sequence[Mutant], choices: Sequence[Choice], *, jobs: int, control: bool) -> Iterator[Verdict]:
+    """What becomes of each mutant, as soon as it is known; in a control, the modules are loaded as they are."""
+    covered, calls = [], []
+    for mutant, choice in zip(mutants, choices, strict=True):
+        if not choice.batches:
+            yield Verdict(mutant=mutant, outcome="not covered", tests=0)
+            continue
+        cpu_seconds = int(15 + 3 * choice.seconds)
+        function = partial(first_failures, None if control else mutant, choice.batches, cpu_seconds)
+        covered.append((mutant, sum(map(len, choice.batches))))
+        calls.append(Call(function=function, limit=60 + 10 * choice.seconds))
+    for number, failures in run_forked(calls, jobs=jobs):
+        mutant, tests = covered[number]
+        match failures:
+            case []:
+                yield Verdict(mutant=mutant, outcome="survived", tests=tests)
+            case [str(killer)]:
+                yield Verdict(mutant=mutant, outcome="killed", tests=tests, killer=killer)
+            case _:
+                yield Verdict(mutant=mutant, outcome="killed", tests=tests, killer=TIME_LIMIT)
+
+
 def modules(named: Sequence[str]) -> list[Path]:
-    """The files to plant faults in: all, or those named by folder or file within the package."""
+    """The files to plant faults in, named by folder or file within the package."""
     found = []
     for name in named:
         path = PACKAGE / name
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     if absent := [path.name for path in found if not path.is_file()]:
-        sys.exit(f"scripts/mutate: there is no {absent[0]} in the package")
+        sys.exit(f"scripts/mutate: the package has no {absent[0]}; name a folder or file of src/recollect")
     return found
+
+
+def summarize(verdicts: Sequence[Verdict], choices: Sequence[Choice], seconds: float) -> dict[str, object]:
+    """The score and what it took, as it is recorded."""
+    outcomes = Counter(verdict.outcome for verdict in verdicts)
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {
+        "score": outcomes["killed"] / max(len(verdicts), 1),
+        "planted": len(verdicts),
+        "killed": outcomes["killed"],
+        "killed_by_time_limit": sum(verdict.killer == TIME_LIMIT for verdict in verdicts),
+        "survived": outcomes["survived"] + outcomes["not covered"],
+        "not_covered": outcomes["not covered"],
+        "with_tests_left_out": sum(choice.left_out > 0 for choice in choices),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime, 1),
+    }
 
 
 def main() -> None:
     """Plant, test, count."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("module", nargs="*", default=LAYERS, help="such as ranking/curves.py; all if none")
+    parser.add_argument("module", nargs="*", default=UNIT_TESTED, help="such as ranking/curves.py or admission")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many faults at a time")
     parser.add_argument("--sample", type=int, help="plant only so many, chosen evenly over all")
+    parser.add_argument("--json", type=Path, help="write the score and every verdict to this file")
+    parser.add_argument("--control", action="store_true", help="run the tests without the faults; all must survive")
     given = parser.parse_args()
-    os.chdir(ROOT)
-    os.environ |= {"HYPOTHESIS_PROFILE": "mutation", "OPENBLAS_NUM_THREADS": "1"}
-    sys.dont_write_bytecode = True
-    for heavy in ("hypothesis.strategies", "numpy"):
-        import_module(heavy)  # once, and every fork has it
+    started = time.monotonic()
+    spec = importlib.util.find_spec("recollect")
+    if spec is None or spec.origin is None or Path(spec.origin).parent != PACKAGE:
+        sys.exit(f"scripts/mutate: this Python imports recollect from {spec and spec.origin}; it must be {PACKAGE}")
+    target = given.json and given.json.resolve()
+    prepare()
 
-    planted = [mutant for path in modules(given.module) for mutant in mutants(path)]
-    if given.sample is not None and given.sample < len(planted):
-        planted = [planted[n * len(planted) // given.sample] for n in range(given.sample)]
-    limit = 10.0 + 5.0 * seconds_without_a_fault()
-    survived = 0
-    for mutant in survivors(planted, limit=limit, jobs=given.jobs):
-        survived += 1
-        print(mutant, flush=True)
-    killed = len(planted) - survived
-    print(f"{killed} killed, {survived} survived, score {killed / max(len(planted), 1):.1%}")
+    possible = [site for path in modules(given.module) for site in sites(path)]
+    count = len(possible) if given.sample is None else min(given.sample, len(possible))
+    mutants = [mutate(possible[number * len(possible) // count]) for number in range(count)]
+    if strangers := {mutant.package for mutant in mutants} - {*UNIT_TESTED, *TEST_PATHS}:
+        sys.exit(f"scripts/mutate: {min(strangers)} has no tests in TEST_PATHS of covering_tests.py; add them there")
+    choices = choose_for_each(mutants, jobs=given.jobs)
+    measured = time.monotonic() - started
+    verdicts = []
+    for verdict in judge(mutants, choices, jobs=given.jobs, control=given.control):
+        verdicts.append(verdict)
+        if verdict.outcome != "killed":
+            note = "  (not covered)" if verdict.outcome == "not covered" else ""
+            print(f"{verdict.mutant}{note}", flush=True)
+        elif given.control:
+            print(f"{verdict.mutant.path.relative_to(ROOT)}:{verdict.mutant.line}  failed in {verdict.killer}")
+
+    summary = summarize(verdicts, choices, time.monotonic() - started)
+    print(
+        "{killed} killed ({killed_by_time_limit} by the time limit), {survived} survived ({not_covered} not covered), "
+        "score {score:.1%}".format_map(summary)
+    )
+    print(
+        f"{summary['seconds']} s, of which {measured:.1f} s to choose the tests; {summary['cpu_seconds']} s of CPU; "
+        f"{summary['with_tests_left_out']} faults had more tests than the limit of {MAX_TESTS} tests, "
+        f"{MAX_TEST_SECONDS:.0f} s or {MAX_FILES} files"
+    )
+    if target:
+        recorded = [verdict.to_json() for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant))]
+        target.write_text(json.dumps({**summary, "mutants": recorded}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,348 @@
+"""Finds the tests that run a line of the package, and runs tests in forked processes.
+
+A fault lives only in the memory of one process, so a test that starts another program cannot see it. Such a test is
+refused its program, fails, and is left out of the map, as every test is that does not pass.
+"""
+
+import hashlib
+import json
+import multiprocessing.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from itertools import zip_longest
+from multiprocessing import connection, get_context
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "recollect"
+CACHE = ROOT / ".cache" / "mutate"
+PYTEST = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
+PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the plugins are loaded before pytest starts
+
+TEST_PATHS: dict[str, tuple[str, ...]] = {
+    "admission": (
+        "tests/unit/admission",
+        "tests/unit/engine",
+        "tests/unit/extraction",
+        "tests/acceptance",
+        "tests/contract",
+    ),
+    "engine": (
+        "tests/unit/engine",
+        "tests/unit/dialects",
+        "tests/unit/service",
+        "tests/acceptance",
+        "tests/contract",
+        "tests/integration/sqlite",
+    ),
+    "stores": (
+        "tests/unit/stores",
+        "tests/unit/engine",
+        "tests/acceptance",
+        "tests/contract",
+        "tests/integration/sqlite",
+        "tests/integration/postgres",
+    ),
+}
+"""The packages whose tests are chosen by line, and where those tests are."""
+
+POSTGRES_PROGRAMS = ROOT / "tests" / "postgres"
+"""The only programs that tests may start: a PostgreSQL server runs no code of ours."""
+
+IN_MEMORY, ROOM_BYTES = Path("/dev/shm"), 4 << 30  # noqa: S108
+PRELOADED = (
+    *("apsw", "click.testing", "httpx", "hypothesis.strategies", "numpy", "psycopg", "psycopg_pool", "pydantic"),
+    *("starlette.testclient", "Stemmer", "tokenizers", "wordllama"),
+)
+"""What many tests import, and the package too; every fork has it."""
+
+MAX_TESTS, MAX_TEST_SECONDS, MAX_FILES = 400, 12.0, 16
+"""How many tests run for one fault, how long they took when they were measured, and from how many files they are."""
+
+FIRST_TESTS, FIRST_FILES = 30, 3
+"""The tests that run before the others are even imported; they notice most faults."""
+
+MAP_VERSION = b"1"
+"""To change whenever the tests are measured in another way: what was measured before is measured again."""
+
+MEASURE_LIMIT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function to call in a process of its own; it returns JSON, in so many seconds or the process is killed."""
+
+    function: Callable[[], object]
+    limit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The tests to run for one fault, in batches, and how many others run its line but are left out."""
+
+    batches: tuple[tuple[str, ...], ...]
+    seconds: float
+    left_out: int
+
+
+class Outcomes:
+    """A pytest plugin that notes the first failure and, when there is a coverage, what each test runs."""
+
+    def __init__(self, lines: coverage.Coverage | None = None) -> None:
+        self.first_failure: str | None = None
+        self.failures = 0
+        self.seconds: dict[str, float] = {}
+        self._lines = lines
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        if self._lines is not None:
+            self._lines.switch_context(item.nodeid)
+        started = time.process_time()  # a busy machine does not change it
+        self.seconds[item.nodeid] = 0.0
+        try:
+            return (yield)
+        finally:
+            if item.nodeid in self.seconds:
+                self.seconds[item.nodeid] = time.process_time() - started
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not report.passed:
+            self.seconds.pop(report.nodeid, None)
+        if report.failed:
+            self.failures += 1
+            self.first_failure = self.first_failure or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.first_failure = self.first_failure or report.nodeid
+
+
+class CoverageMap:
+    """Which tests run which lines of a package."""
+
+    def __init__(self, measured: Iterable[Mapping[str, Any]]) -> None:
+        self.seconds: dict[str, float] = {}
+        self.failed = 0
+        self._lines: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for of_file in measured:
+            self.failed += of_file["failed"]
+            self.seconds |= of_file["seconds"]
+            for module, tests in of_file["lines"].items():
+                self._lines[module] |= {test: int(bits, 16) for test, bits in tests.items()}
+
+    def covering(self, path: Path, lines: Iterable[int] | None = None) -> set[str]:
+        """The tests that run one of these lines, or any line, of a module."""
+        tests = self._lines[str(path.relative_to(ROOT))]
+        if lines is None:
+            return set(tests)
+        wanted = sum(1 << line for line in set(lines))
+        return {test for test, bits in tests.items() if bits & wanted}
+
+    def choose(self, tests: Iterable[str], own: str) -> Choice:
+        """The quickest tests of each file in turn, those of the module's own test file first."""
+        by_file: defaultdict[str, list[str]] = defaultdict(list)
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            by_file[test.split("::")[0]].append(test)
+        files = sorted(by_file, key=lambda file: (file != own, self.seconds[by_file[file][0]], file))
+        rounds = zip_longest(*(by_file[file] for file in files[:MAX_FILES]))
+        chosen: list[str] = []
+        seconds = 0.0
+        for test in (test for one_round in rounds for test in one_round if test is not None):
+            seconds += self.seconds[test]
+            if chosen and (len(chosen) == MAX_TESTS or seconds > MAX_TEST_SECONDS):
+                seconds -= self.seconds[test]
+                break
+            chosen.append(test)
+        early = [test for test in chosen if test.split("::")[0] in files[:FIRST_FILES]][:FIRST_TESTS]
+        late = [test for test in chosen if test not in set(early)]
+        batches = tuple(tuple(batch) for batch in (early, late) if batch)
+        return Choice(batches=batches, seconds=seconds, left_out=sum(map(len, by_file.values())) - len(chosen))
+
+
+def prepare() -> None:
+    """Load what every fork needs. The package itself is left alone: each fork imports its own."""
+    os.chdir(ROOT)
+    os.environ |= {"HYPOTHESIS_PROFILE": "mutation", "OPENBLAS_NUM_THREADS": "1"}
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
+    for module in PRELOADED:
+        with suppress(ImportError):
+            import_module(module)
+    if loaded := [name for name in sys.modules if name.partition(".")[0] in {"recollect", "tests"}]:
+        sys.exit(
+            f"scripts/mutate: {loaded[0]} is imported before a fault is planted; take its importer out of PRELOADED"
+        )
+
+
+def measure(packages: Sequence[str], *, jobs: int) -> CoverageMap:
+    """The map of these packages, from the cache for each test file that is as it was."""
+    files = sorted({file for package in packages for path in TEST_PATHS[package] for file in _test_files(path)})
+    common = _digest([*_files(PACKAGE), *(path for path in _files(ROOT / "tests") if not path.match("test_*.py"))])
+    cached = {file: CACHE / f"{file.relative_to(ROOT).with_suffix('')}.json".replace("/", "-") for file in files}
+    digests = {file: f"{common}-{_digest([file])}" for file in files}
+    stale = [file for file in files if not _is_fresh(cached[file], digests[file])]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if stale:
+        print(f"measuring which lines the tests of {len(stale)} files run", file=sys.stderr)
+    calls = [Call(function=partial(_measure_file, file), limit=MEASURE_LIMIT_SECONDS) for file in stale]
+    for number, answer in run_forked(calls, jobs=jobs):
+        file = stale[number]
+        measured = answer if isinstance(answer, dict) else {"seconds": {}, "lines": {}, "failed": 0}
+        cached[file].write_text(json.dumps({"digest": digests[file], **measured}), encoding="utf-8")
+        if answer is None:
+            print(f"{file.relative_to(ROOT)} did not finish; its tests are left out", file=sys.stderr)
+    covered = CoverageMap(json.loads(path.read_text(encoding="utf-8")) for path in cached.values())
+    if files:
+        print(f"{len(covered.seconds)} tests to choose from; {covered.failed} fail in one process", file=sys.stderr)
+    return covered
+
+
+def _test_files(path: str) -> list[Path]:
+    return [file for file in _files(ROOT / path) if file.match("test_*.py")]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256(MAP_VERSION)
+    for path in files:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def _is_fresh(cached: Path, digest: str) -> bool:
+    """Whether the file holds what was measured with the code and the tests as they are."""
+    try:
+        found = json.loads(cached.read_text(encoding="utf-8"))["digest"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return bool(found == digest)
+
+
+def _measure_file(file: Path) -> dict[str, object]:
+    """In a process of its own: the tests of a file that pass, their seconds, and the lines they run as bits."""
+    lines = coverage.Coverage(data_file=None, config_file=False, source=[str(PACKAGE / name) for name in TEST_PATHS])
+    outcomes = Outcomes(lines)
+    lines.start()
+    run_pytest([str(file.relative_to(ROOT))], outcomes)
+    lines.stop()
+    data = lines.get_data()
+    bits: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for path in data.measured_files():
+        module = str(Path(path).relative_to(ROOT))
+        for line, tests in data.contexts_by_lineno(path).items():
+            for test in tests:
+                if test in outcomes.seconds:
+                    bits[module][test] |= 1 << line
+    return {
+        "seconds": outcomes.seconds,
+        "failed": outcomes.failures,
+        "lines": {module: {test: f"{run:x}" for test, run in tests.items()} for module, tests in bits.items()},
+    }
+
+
+def run_pytest(arguments: Sequence[str], outcomes: Outcomes) -> int:
+    """Pytest's exit code, in this process."""
+    with _no_other_programs():
+        return int(pytest.main([*PYTEST, *arguments], plugins=[outcomes]))
+
+
+@contextmanager
+def _no_other_programs() -> Iterator[None]:
+    """Refuse to start programs, except those that PostgreSQL needs."""
+    start = subprocess.Popen.__init__
+
+    def start_if_allowed(self: "subprocess.Popen[Any]", args: Any, *others: Any, **named: Any) -> None:
+        command = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
+        if not any(POSTGRES_PROGRAMS in Path(os.fsdecode(word)).parents for word in command):
+            refuse(command[0])
+        start(self, args, *others, **named)
+
+    def refuse(path: object, *_: object) -> None:
+        raise RuntimeError(f"{path!r} would not see the fault; only tests within one process count")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__init__", start_if_allowed)
+        patch.setattr(multiprocessing.util, "spawnv_passfds", refuse)  # all of multiprocessing but a plain fork
+        yield
+
+
+def run_forked(calls: Sequence[Call], *, jobs: int) -> Iterator[tuple[int, object]]:
+    """The number of each call and what it returned, as they end; None if it took too long or crashed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the end below is reached
+    waiting = list(reversed(range(len(calls))))
+    running: dict[ForkProcess, tuple[int, float]] = {}
+    with tempfile.TemporaryDirectory(prefix="mutate-", dir=_roomy_folder()) as folder:
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    number = waiting.pop()
+                    process = get_context("fork").Process(target=_call, args=(calls[number], Path(folder, str(number))))
+                    process.start()
+                    running[process] = (number, time.monotonic() + calls[number].limit)
+                connection.wait([process.sentinel for process in running], timeout=1.0)
+                for process, (number, deadline) in list(running.items()):
+                    if not process.is_alive() or time.monotonic() > deadline:
+                        _kill(process)
+                        del running[process]
+                        yield number, _answer(Path(folder, str(number)))
+        finally:
+            for process in running:
+                _kill(process)
+
+
+def _roomy_folder() -> Path | None:
+    """Memory, if there is room: on a disk each of the many commits takes its time."""
+    return IN_MEMORY if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ROOM_BYTES else None
+
+
+def _call(call: Call, folder: Path) -> None:
+    """In a process of its own: the call, with a folder for what it leaves behind."""
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(1, 2)
+    folder.mkdir()
+    os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None
+    answer = json.dumps(call.function())
+    folder.with_suffix(".json").write_text(answer, encoding="utf-8")
+    os._exit(0)  # whatever threads the tests left
+
+
+def _kill(process: ForkProcess) -> None:
+    """End the process and all that it started; a PostgreSQL server ends by itself when its owner is gone."""
+    if process.pid is not None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # in case it has no group of its own yet
+    process.join()
+
+
+def _answer(folder: Path) -> object:
+    """What a call returned, if it did; and its folder is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(FileNotFoundError, ValueError):
+        return json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
+    return None
