@@ -32,11 +32,10 @@ from covering_tests import (
     Call,
     Choice,
     CoverageMap,
-    Outcomes,
     measure,
     prepare,
     run_forked,
-    run_pytest,
+    run_tests,
 )
 
 UNIT_TESTED = ("ranking", "packing")
@@ -141,8 +140,16 @@ class Verdict:
 
     mutant: Mutant
     outcome: Literal["killed", "survived", "not covered"]
-    tests: int
+    choice: Choice
     killer: str | None = None
+
+    def __str__(self) -> str:
+        tests, left_out = self.choice.count, self.choice.left_out
+        if self.killer is not None:
+            return f"{self.mutant}  (killed by {self.killer})"
+        if self.outcome == "not covered":
+            return f"{self.mutant}  (not covered)"
+        return f"{self.mutant}  ({tests} of {tests + left_out} tests)" if left_out else str(self.mutant)
 
     def to_json(self) -> dict[str, object]:
         """The verdict as it is recorded."""
@@ -151,7 +158,8 @@ class Verdict:
             "line": self.mutant.line,
             "change": self.mutant.change,
             "outcome": self.outcome,
-            "tests": self.tests,
+            "tests": self.choice.count,
+            "tests_left_out": self.choice.left_out,
             "killer": self.killer,
         }
 
@@ -281,9 +289,8 @@ def first_failures(mutant: Mutant | None, batches: Sequence[Sequence[str]], cpu_
     if mutant is not None:
         load_from(mutant)
     for batch in batches:
-        outcomes = Outcomes()
-        if code := run_pytest(["-x", *batch], outcomes):
-            return [outcomes.first_failure or f"pytest ended with {code}"]
+        if failed := run_tests(batch):
+            return [failed]
     return []
 
 
@@ -291,13 +298,13 @@ def choose_tests(mutant: Mutant, covered: CoverageMap, importers: dict[Path, set
     """The tests that run the mutant's lines; for a line that runs at import, those that use the module."""
     if not mutant.span.at_import:
         lines = range(mutant.span.first, mutant.span.last + 1)
-        return covered.choose(covered.covering(mutant.path, lines), mutant.own_tests)
+        return covered.choose(covered.covering(mutant.path, lines), mutant.path)
     seen = {mutant.path} | importers[mutant.path]
     tests = set[str]().union(*map(covered.covering, seen))
     while not tests and (others := set[Path]().union(*(importers[path] for path in seen)) - seen):
         seen |= others
         tests = set[str]().union(*map(covered.covering, others))
-    return covered.choose(tests, mutant.own_tests)
+    return covered.choose(tests, mutant.path)
 
 
 def find_importers() -> dict[Path, set[Path]]:
@@ -345,21 +352,21 @@ def judge(mutants: Sequence[Mutant], choices: Sequence[Choice], *, jobs: int, co
     covered, calls = [], []
     for mutant, choice in zip(mutants, choices, strict=True):
         if not choice.batches:
-            yield Verdict(mutant=mutant, outcome="not covered", tests=0)
+            yield Verdict(mutant=mutant, outcome="not covered", choice=choice)
             continue
         cpu_seconds = int(15 + 3 * choice.seconds)
         function = partial(first_failures, None if control else mutant, choice.batches, cpu_seconds)
-        covered.append((mutant, sum(map(len, choice.batches))))
+        covered.append((mutant, choice))
         calls.append(Call(function=function, limit=60 + 10 * choice.seconds))
     for number, failures in run_forked(calls, jobs=jobs):
-        mutant, tests = covered[number]
+        mutant, choice = covered[number]
         match failures:
             case []:
-                yield Verdict(mutant=mutant, outcome="survived", tests=tests)
+                yield Verdict(mutant=mutant, outcome="survived", choice=choice)
             case [str(killer)]:
-                yield Verdict(mutant=mutant, outcome="killed", tests=tests, killer=killer)
+                yield Verdict(mutant=mutant, outcome="killed", choice=choice, killer=killer)
             case _:
-                yield Verdict(mutant=mutant, outcome="killed", tests=tests, killer=TIME_LIMIT)
+                yield Verdict(mutant=mutant, outcome="killed", choice=choice, killer=TIME_LIMIT)
 
 
 def modules(named: Sequence[str]) -> list[Path]:
@@ -373,7 +380,7 @@ def modules(named: Sequence[str]) -> list[Path]:
     return found
 
 
-def summarize(verdicts: Sequence[Verdict], choices: Sequence[Choice], seconds: float) -> dict[str, object]:
+def summarize(verdicts: Sequence[Verdict], seconds: float) -> dict[str, object]:
     """The score and what it took, as it is recorded."""
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -384,7 +391,7 @@ def summarize(verdicts: Sequence[Verdict], choices: Sequence[Choice], seconds: f
         "killed_by_time_limit": sum(verdict.killer == TIME_LIMIT for verdict in verdicts),
         "survived": outcomes["survived"] + outcomes["not covered"],
         "not_covered": outcomes["not covered"],
-        "with_tests_left_out": sum(choice.left_out > 0 for choice in choices),
+        "with_tests_left_out": sum(verdict.choice.left_out > 0 for verdict in verdicts),
         "seconds": round(seconds, 1),
         "cpu_seconds": round(own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime, 1),
     }
@@ -416,13 +423,10 @@ def main() -> None:
     verdicts = []
     for verdict in judge(mutants, choices, jobs=given.jobs, control=given.control):
         verdicts.append(verdict)
-        if verdict.outcome != "killed":
-            note = "  (not covered)" if verdict.outcome == "not covered" else ""
-            print(f"{verdict.mutant}{note}", flush=True)
-        elif given.control:
-            print(f"{verdict.mutant.path.relative_to(ROOT)}:{verdict.mutant.line}  failed in {verdict.killer}")
+        if given.control == (verdict.outcome == "killed"):
+            print(verdict, flush=True)
 
-    summary = summarize(verdicts, choices, time.monotonic() - started)
+    summary = summarize(verdicts, time.monotonic() - started)
     print(
         "{killed} killed ({killed_by_time_limit} by the time limit), {survived} survived ({not_covered} not covered), "
         "score {score:.1%}".format_map(summary)
@@ -430,7 +434,7 @@ def main() -> None:
     print(
         f"{summary['seconds']} s, of which {measured:.1f} s to choose the tests; {summary['cpu_seconds']} s of CPU; "
         f"{summary['with_tests_left_out']} faults had more tests than the limit of {MAX_TESTS} tests, "
-        f"{MAX_TEST_SECONDS:.0f} s or {MAX_FILES} files"
+        f"{MAX_TEST_SECONDS:.0f} s of CPU or {MAX_FILES} files"
     )
     if target:
         recorded = [verdict.to_json() for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant))]
