@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from itertools import zip_longest
 from multiprocessing import connection, get_context
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -73,7 +72,7 @@ PRELOADED = (
 )
 """What many tests import, and the package too; every fork has it."""
 
-MAX_TESTS, MAX_TEST_SECONDS, MAX_FILES = 400, 12.0, 24
+MAX_TESTS, MAX_TEST_SECONDS, MAX_FILES = 800, 15.0, 24
 """How many tests run for one fault, their CPU time when they were measured, and how many files they are from."""
 
 FIRST_TESTS, FIRST_FILES = 30, 3
@@ -87,7 +86,10 @@ MEASURE_LIMIT_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A function to call in a process of its own; it returns JSON, in so many seconds or the process is killed."""
+    """A function that returns JSON, to call in a process of its own, which is killed after so many seconds.
+
+    On a machine with more work than cores, the limit is longer in proportion.
+    """
 
     function: Callable[[], object]
     limit: float
@@ -172,28 +174,41 @@ class CoverageMap:
         return {test for test, bits in tests.items() if bits & wanted}
 
     def choose(self, tests: Iterable[str], module: Path) -> Choice:
-        """The quickest tests of each file in turn, first of files with the module's name, then in the table's order."""
-        package = module.relative_to(PACKAGE).parts[0]
-
-        def rank(file: str) -> tuple[bool, int, float, str]:
-            folder = next((n for n, path in enumerate(TEST_PATHS[package]) if file.startswith(path)), len(TEST_PATHS))
-            return (Path(file).stem != f"test_{module.stem}", folder, self.seconds[by_file[file][0]], file)
-
+        """The likeliest folders first, and there the quickest tests of each file in turn, within the limits."""
         by_file: defaultdict[str, list[str]] = defaultdict(list)
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
-            by_file[test.split("::")[0]].append(test)
-        files = sorted(by_file, key=rank)
-        rounds = zip_longest(*(by_file[file] for file in files[:MAX_FILES]))
+            by_file[_file_of(test)].append(test)
+        ordered = sorted(
+            (_priority(file, module), turn, self.seconds[test], test)
+            for file, of_file in by_file.items()
+            for turn, test in enumerate(of_file)
+        )
         chosen: list[str] = []
+        files: dict[str, None] = {}
         seconds = 0.0
-        for test in (test for one_round in rounds for test in one_round if test is not None):
-            if not chosen or (len(chosen) < MAX_TESTS and seconds + self.seconds[test] <= MAX_TEST_SECONDS):
+        for _, _, cost, test in ordered:
+            full = len(chosen) == MAX_TESTS or (len(files) == MAX_FILES and _file_of(test) not in files)
+            if not chosen or not (full or seconds + cost > MAX_TEST_SECONDS):
                 chosen.append(test)
-                seconds += self.seconds[test]
-        early = [test for test in chosen if test.split("::")[0] in files[:FIRST_FILES]][:FIRST_TESTS]
+                files[_file_of(test)] = None
+                seconds += cost
+        first_files = list(files)[:FIRST_FILES]
+        early = [test for test in chosen if _file_of(test) in first_files][:FIRST_TESTS]
         late = [test for test in chosen if test not in set(early)]
         batches = tuple(tuple(batch) for batch in (early, late) if batch)
-        return Choice(batches=batches, seconds=seconds, left_out=sum(map(len, by_file.values())) - len(chosen))
+        return Choice(batches=batches, seconds=seconds, left_out=len(ordered) - len(chosen))
+
+
+def _file_of(test: str) -> str:
+    return test.split("::")[0]
+
+
+def _priority(file: str, module: Path) -> int:
+    """0 for a test file with the module's name, otherwise by the place of its folder in the table."""
+    if Path(file).stem == f"test_{module.stem}":
+        return 0
+    folders = TEST_PATHS[module.relative_to(PACKAGE).parts[0]]
+    return 1 + next((place for place, folder in enumerate(folders) if file.startswith(folder)), len(folders))
 
 
 def prepare() -> None:
@@ -284,7 +299,7 @@ def _measure_file(file: Path) -> dict[str, object]:
 def run_tests(tests: Sequence[str]) -> str | None:
     """The first of these tests, or of those in these folders, that fails in this process."""
     outcomes = Outcomes([test for test in tests if "::" in test])
-    files = dict.fromkeys(test.split("::")[0] for test in tests)  # some ids of tests cannot be arguments
+    files = dict.fromkeys(map(_file_of, tests))  # some ids of tests cannot be arguments
     code = run_pytest(["-x", *files], outcomes)
     if code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
         return None
@@ -329,7 +344,7 @@ def run_forked(calls: Sequence[Call], *, jobs: int) -> Iterator[tuple[int, objec
                     number = waiting.pop()
                     process = get_context("fork").Process(target=_call, args=(calls[number], Path(folder, str(number))))
                     process.start()
-                    running[process] = (number, time.monotonic() + calls[number].limit)
+                    running[process] = (number, time.monotonic() + calls[number].limit * _slowdown())
                 connection.wait([process.sentinel for process in running], timeout=1.0)
                 for process, (number, deadline) in list(running.items()):
                     if not process.is_alive() or time.monotonic() > deadline:
@@ -339,6 +354,11 @@ def run_forked(calls: Sequence[Call], *, jobs: int) -> Iterator[tuple[int, objec
         finally:
             for process in running:
                 _kill(process)
+
+
+def _slowdown() -> float:
+    """How many processes share a core."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _roomy_folder() -> Path | None:

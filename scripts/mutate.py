@@ -357,7 +357,7 @@ def judge(mutants: Sequence[Mutant], choices: Sequence[Choice], *, jobs: int, co
         cpu_seconds = int(15 + 3 * choice.seconds)
         function = partial(first_failures, None if control else mutant, choice.batches, cpu_seconds)
         covered.append((mutant, choice))
-        calls.append(Call(function=function, limit=60 + 10 * choice.seconds))
+        calls.append(Call(function=function, limit=60 + 5 * choice.seconds))
     for number, failures in run_forked(calls, jobs=jobs):
         mutant, choice = covered[number]
         match failures:
