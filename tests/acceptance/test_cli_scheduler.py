@@ -170,12 +170,23 @@ def asking(address: str) -> tuple[str, ...]:
     return tuple(part for name, value in said.items() for part in ("--setting", f"{name}={value}"))
 
 
+def hear_interrupts() -> None:
+    """Take SIGINT as usual, also where the tests run in the background and a shell has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def begun(shell: Shell, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """A command that goes on for as long as the test does not end it."""
     command = [sys.executable, "-m", "recollect", "--db", str(shell.store), *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - nothing of ours runs in another thread
+    ) as process:
         try:
             yield process
         finally:
