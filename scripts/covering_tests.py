@@ -159,19 +159,24 @@ class CoverageMap:
         self.seconds: dict[str, float] = {}
         self.failed = 0
         self._lines: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._tests: defaultdict[str, set[str]] = defaultdict(set)
         for of_file in measured:
             self.failed += of_file["failed"]
             self.seconds |= of_file["seconds"]
             for module, tests in of_file["lines"].items():
                 self._lines[module] |= {test: int(bits, 16) for test, bits in tests.items()}
+        for test in self.seconds:
+            self._tests[_file_of(test)].add(test)
 
-    def covering(self, path: Path, lines: Iterable[int] | None = None) -> set[str]:
-        """The tests that run one of these lines, or any line, of a module."""
-        tests = self._lines[str(path.relative_to(ROOT))]
-        if lines is None:
-            return set(tests)
+    def running(self, module: Path, lines: Iterable[int]) -> set[str]:
+        """The tests that run one of these lines."""
         wanted = sum(1 << line for line in set(lines))
-        return {test for test, bits in tests.items() if bits & wanted}
+        return {test for test, bits in self._lines[str(module.relative_to(ROOT))].items() if bits & wanted}
+
+    def using(self, path: Path) -> set[str]:
+        """The tests that run any line of a module; all tests of a file of tests."""
+        name = str(path.relative_to(ROOT))
+        return self._tests[name] | self._lines[name].keys()
 
     def choose(self, tests: Iterable[str], module: Path) -> Choice:
         """The likeliest folders first, and there the quickest tests of each file in turn, within the limits."""

@@ -13,7 +13,7 @@ import os
 import resource
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -295,29 +295,43 @@ def first_failures(mutant: Mutant | None, batches: Sequence[Sequence[str]], cpu_
 
 
 def choose_tests(mutant: Mutant, covered: CoverageMap, importers: dict[Path, set[Path]]) -> Choice:
-    """The tests that run the mutant's lines; for a line that runs at import, those that use the module."""
+    """The tests that run the mutant's lines.
+
+    For lines that run at import these are the tests that use the module or one that imports it, and the files of tests
+    that import either: a test may look at a constant and run nothing.
+    """
     if not mutant.span.at_import:
         lines = range(mutant.span.first, mutant.span.last + 1)
-        return covered.choose(covered.covering(mutant.path, lines), mutant.path)
-    seen = {mutant.path} | importers[mutant.path]
-    tests = set[str]().union(*map(covered.covering, seen))
-    while not tests and (others := set[Path]().union(*(importers[path] for path in seen)) - seen):
-        seen |= others
-        tests = set[str]().union(*map(covered.covering, others))
+        return covered.choose(covered.running(mutant.path, lines), mutant.path)
+    near = {mutant.path, *importers[mutant.path]}
+    near |= {path for module in near for path in importers[module] if not path.is_relative_to(PACKAGE)}
+    tests = set[str]().union(*map(covered.using, near))
+    while not tests and (others := {path for module in near for path in importers[module]} - near):
+        near |= others
+        tests = set[str]().union(*map(covered.using, others))
     return covered.choose(tests, mutant.path)
 
 
 def find_importers() -> dict[Path, set[Path]]:
-    """The modules of the package that import a module, by its path."""
-    paths = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    found: defaultdict[Path, set[Path]] = defaultdict(set)
-    for path in paths.values():
+    """The modules and files of tests that import a module, by its path."""
+    modules = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    found: dict[Path, set[Path]] = {path: set() for path in [*modules.values(), *(ROOT / "tests").rglob("*.py")]}
+    for path in list(found):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module is not None:
-                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                    if name in paths:
-                        found[paths[name]].add(path)
+            for name in imported_names(node):
+                if name in modules:
+                    found[modules[name]].add(path)
     return found
+
+
+def imported_names(node: ast.AST) -> Iterator[str]:
+    """The dotted names that an import may mean; some are modules, others are members of one."""
+    match node:
+        case ast.ImportFrom(module=str(module)):
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+        case ast.Import():
+            yield from (alias.name for alias in node.names)
 
 
 def choose_for_each(mutants: Sequence[Mutant], *, jobs: int) -> list[Choice]:
