@@ -134,6 +134,17 @@ def test_an_engine_goes_on_where_the_file_was_left(tmp_path: Path, postgres_url:
         assert (engine.remember("Ana drinks tea", scope="acme/ana").memory.commit or 0) > last
 
 
+def test_a_context_of_a_root_without_memories_keeps_its_commit(tmp_path: Path, postgres_url: str) -> None:
+    path, clock = tmp_path / "agent.db", Clock()
+    with recollect.open(path, embedder="hashing", clock=clock) as engine:
+        engine.remember("Ana prefers window seats", scope="acme/ana")
+        clock.move(timedelta(days=1))
+        engine.recall("which seat?", scope="rival/ben")
+    migrate_store(path, postgres_url)
+    with closing(SqliteStore(path, clock)) as there, closing(PostgresStore(postgres_url, clock)) as here:
+        assert exported(here) == exported(there)
+
+
 @pytest.fixture
 def half_moved(source: Path, postgres_store_url: str) -> str:
     """A database to which the file was being moved when the mover was killed."""

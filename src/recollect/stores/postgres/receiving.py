@@ -29,6 +29,8 @@ class PostgresReceiving:
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT) -> None:
         self._database = Database(target, patience=timeout, whole=False)
         self._taken = 0
+        self._moments: dict[int, int] = {}
+        """When each commit of the other store was recorded; its numbers count over all of its roots."""
 
     def begin(self, source: str, inventory: Inventory) -> int:
         expected = _told(inventory)
@@ -43,6 +45,7 @@ class PostgresReceiving:
                 told = f"{show(found[0])} is being moved there; finish that first, or name another database"
                 raise Conflict(f"{self._database.name}: {told}")
             elif found[1] == expected:
+                self._moments = {number: recorded_at for _, number, recorded_at in db.each("all_commits")}
                 return int(found[2])
             else:
                 db.run("empty")  # the store that was to come has changed since
@@ -72,12 +75,14 @@ class PostgresReceiving:
                 recorded = rows.micros(recorded_at)
                 if (db.realm, commit) not in known:
                     known.add((db.realm, commit))
+                    self._moments.setdefault(commit, recorded)
                     db.run("load_commit", commit=commit, recorded_at=recorded)
                 return commit, recorded
 
             try:
                 with db.without_waiting():
-                    Loading(db, as_there, lambda: True, encoder=present_model(db)[0]).load(items)
+                    encoder, _ = present_model(db)
+                    Loading(db, as_there, lambda: True, encoder=encoder, moments=self._moments).load(items)
             except Conflict as error:
                 raise _Unlike from error
             db.run("moved", taken=after)

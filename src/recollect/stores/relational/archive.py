@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -127,12 +127,24 @@ def _vote(id: str, row: Row) -> SavedVote:
 class Loading:
     """Takes in memories and contexts; what is here already is left alone and counted."""
 
-    def __init__(self, db: Session, stamping: Stamping, exact: Callable[[], bool], *, encoder: int) -> None:
-        """`exact` says whether commits are here what they are there, in the realm that was entered last."""
+    def __init__(
+        self,
+        db: Session,
+        stamping: Stamping,
+        exact: Callable[[], bool],
+        *,
+        encoder: int,
+        moments: Mapping[int, int] | None = None,
+    ) -> None:
+        """`exact` says whether commits are here what they are there, in the realm that was entered last.
+
+        `moments` says when commits were recorded, if their numbers count over all realms.
+        """
         self._db = db
         self._stamping = stamping
         self._exact = exact
         self._encoder = encoder
+        self._moments = {} if moments is None else moments
         self._scopes: dict[Scope, int] = {}
         self._known: dict[Scope, int] = {}
         self._last: dict[str, Row] = {}
@@ -296,7 +308,7 @@ class Loading:
             self._last[realm] = self._db.the("last_commit")
         last, recorded = self._last[realm]
         if trace.commit > last:
-            recorded = recorded or rows.micros(trace.made_at)
+            recorded = self._moments.get(trace.commit) or recorded or rows.micros(trace.made_at)
             self._run("load_commit", commit=trace.commit, recorded_at=recorded)
             self._last[realm] = trace.commit, recorded
 
