@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "recollect"
-MADE = {"__pycache__", "build", "dist", "mutants"}
+MADE = {"__pycache__", "build", "dist", "mutants", "venv"}
 """Folders that tools make; like hidden ones, they are not the repository's own."""
 
 OWN_HIDDEN = {".ci", ".github"}
