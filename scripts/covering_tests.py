@@ -28,6 +28,7 @@ from typing import Any
 
 import coverage
 import pytest
+from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "recollect"
@@ -121,6 +122,12 @@ class Outcomes:
         self.seconds: dict[str, float] = {}
         self._chosen = {test: number for number, test in enumerate(chosen)}
         self._lines = lines
+
+    def pytest_collection(self) -> None:
+        """Have Hypothesis stop at a failure and not look for the smallest example."""
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("first failure", settings(), phases=phases, report_multiple_bugs=False)
+        settings.load_profile("first failure")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
