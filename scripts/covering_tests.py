@@ -1,7 +1,7 @@
 """Finds the tests that run a line of the package, and runs tests in forked processes.
 
-A fault lives only in the memory of one process, so a test that starts another program cannot see it. Such a test is
-refused its program, fails, and is left out of the map, as every test is that does not pass.
+A fault lives only in the memory of one process, so a test that starts the package in another process cannot see it.
+Such a test is refused its program, fails, and is left out of the map, as is every test that does not pass.
 """
 
 import hashlib
@@ -63,8 +63,8 @@ TEST_PATHS: dict[str, tuple[str, ...]] = {
 }
 """The packages whose tests are chosen by line, and the folders of those tests, the most likely ones first."""
 
-POSTGRES_PROGRAMS = ROOT / "tests" / "postgres"
-"""The only programs that tests may start: a PostgreSQL server runs no code of ours."""
+POSTGRES_PROGRAMS, FILE_PROGRAMS = ROOT / "tests" / "postgres", {"cat", "cp"}
+"""The only programs that tests may start: they run no code of the package."""
 
 IN_MEMORY, ROOM_BYTES = Path("/dev/shm"), 4 << 30  # noqa: S108
 PRELOADED = (
@@ -326,12 +326,13 @@ def run_pytest(arguments: Sequence[str], outcomes: Outcomes) -> int:
 
 @contextmanager
 def _no_other_programs() -> Iterator[None]:
-    """Refuse to start programs, except those that PostgreSQL needs."""
+    """Refuse to start programs that may run code of the package."""
     start = subprocess.Popen.__init__
 
     def start_if_allowed(self: "subprocess.Popen[Any]", args: Any, *others: Any, **named: Any) -> None:
         command = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
-        if not any(POSTGRES_PROGRAMS in Path(os.fsdecode(word)).parents for word in command):
+        is_postgres = any(POSTGRES_PROGRAMS in Path(os.fsdecode(word)).parents for word in command)
+        if command[0] not in FILE_PROGRAMS and not is_postgres:
             refuse(command[0])
         start(self, args, *others, **named)
 
@@ -346,7 +347,7 @@ def _no_other_programs() -> Iterator[None]:
 
 def run_forked(calls: Sequence[Call], *, jobs: int) -> Iterator[tuple[int, object]]:
     """The number of each call and what it returned, as they end; None if it took too long or crashed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the end below is reached
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/mutate: ended by SIGTERM"))  # by way of `finally`
     waiting = list(reversed(range(len(calls))))
     running: dict[ForkProcess, tuple[int, float]] = {}
     with tempfile.TemporaryDirectory(prefix="mutate-", dir=_roomy_folder()) as folder:
