@@ -223,6 +223,7 @@ def test_a_fetch_that_knows_what_the_table_lacks_is_refused() -> None:
         )
 
 
+@pytest.mark.thorough  # it tests the generators
 def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
     tried: Counter[str] = Counter()
 

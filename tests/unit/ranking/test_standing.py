@@ -67,6 +67,7 @@ def test_its_place_is_the_true_one_although_all_candidates_are_too_close_to_tell
     assert found == why_ranked(id, known.pool, profile, NOW, limit=limit)
 
 
+@pytest.mark.thorough  # it tests the generators
 def test_the_random_rows_really_have_every_fate() -> None:
     fates = set()
 
