@@ -45,10 +45,10 @@ METHOD = """\
 - **Quality** is recall and nDCG of the first 10 on folders of judged questions: the share of the memories that answer a
   question, and how far up they are. A question is answered from its user's memories up to the moment it is asked.
   Chroma, mem0, LangGraph, sqlite-vec and PostgreSQL filter by that moment themselves; txtai is asked for all it has,
-  and what is later is dropped. What says the same as an earlier memory of its user is one with that in recollect,
-  which is credited with the earlier id alone. The vectors are those of all-MiniLM-L6-v2, as recollect's `minilm`
-  makes them of the whole text. (By itself recollect embeds a turn without the name of its speaker; figures that way
-  are in [what each part gives](ranking.md#what-each-part-gives).)
+  and what is later is dropped. Texts that repeat are not merged. The vectors are those of all-MiniLM-L6-v2, as
+  recollect's `minilm` makes them of the whole text. (By itself recollect embeds a turn without the name of its
+  speaker; figures that way, and with the built-in table, are in
+  [what each part gives](ranking.md#what-each-part-gives).)
 - **What only recollect uses.** Chroma, mem0 and LangGraph are given session, speaker and kind as metadata, recollect
   as fields; the others have no place for them here. Only recollect's ranking looks at any of them. mem0 is without the
   model that extracts facts, which needs a key, and without spaCy, so it has no keyword part. The importance of a memory
@@ -246,10 +246,11 @@ def _with_what(results: Results) -> list[str]:
     if not every:
         return ["Nothing is measured yet."]
     machines = dict.fromkeys(f"- {one.machine}" for _, one in every)
-    loads = [one.load for _, one in every]
-    busy = (
-        f"- Processes that wanted a core meanwhile, the measured one among them: {min(loads):.1f} to {max(loads):.1f}"
-    )
+    loads = [
+        one.load for _, record in _present(results) for what, one in record.measured.items() if what.startswith("speed")
+    ]
+    load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else NONE
+    busy = f"- Load of the machine while speed was measured, the measured process included: {load}"
     rows = dict.fromkeys((peer.title, ", ".join(_versions(one)), one.python, one.date) for peer, one in every)
     commands = dict.fromkeys(f"- `{one.command}`" for _, one in every)
     return [*machines, busy, *commands, "", *_table(["", "versions", "Python", "measured"], list(rows))]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import recollect
@@ -39,16 +40,15 @@ class Engine:
     def __init__(self, folder: Path, given: Material, variant: str) -> None:
         looked_up = Known(one_vector(given) if variant == ONE_VECTOR else given)
         self._engine = recollect.open(folder / "memories.db", embedder=looked_up, profile=PROFILE)
-        self._ids: dict[str, str] = {}
+        self._topics = count()
 
     def add(self, memories: Sequence[Said]) -> None:
-        receipts = self._engine.remember_all(map(draft, memories))
-        for one, receipt in zip(memories, receipts, strict=True):
-            self._ids.setdefault(receipt.id, one.id)
+        # Texts that repeat stay apart, as at every peer: memories merge only within a topic.
+        self._engine.remember_all({**draft(one), "topic_key": f"memory {next(self._topics)}"} for one in memories)
 
     def search(self, question: Asked, limit: int) -> list[str]:
         found = self._engine.search(question.text, scope=question.scope, limit=limit, as_of=question.at)
-        return [self._ids[one.id] for one in found]
+        return [one.id for one in found]
 
     def close(self) -> None:
         self._engine.close()

@@ -1,5 +1,6 @@
 """The figures in this repository are of the profile in this repository."""
 
+import json
 from pathlib import Path
 
 import ablation
@@ -33,9 +34,11 @@ def test_the_parts_were_left_out_of_the_present_default_profile() -> None:
     assert told == PRESENT[: ablation.STAMP], "measure again: scripts/bench ablation"
 
 
-def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
-    table, readme = (path.read_text(encoding="utf-8") for path in (ablation.PAGE, ROOT / "README.md"))
-    row = next(line for line in table.splitlines() if line.startswith("| nothing: the whole |"))
-    figures = [cell.strip().removeprefix("0") for cell in row.split("|")[2:-1]]
-    for recall, ndcg in zip(figures[::2], figures[1::2], strict=True):
-        assert f"{recall} / {ndcg}" in readme
+@table(("row", "embedder"), [("built-in table", "wordllama"), ("extra `minilm`", "minilm")])
+def test_the_figures_of_the_readme_are_those_of_the_metrics(row: str, embedder: str) -> None:
+    recorded = json.loads((ROOT / "benchmarks" / "metrics.json").read_text(encoding="utf-8"))
+    cells = []
+    for dataset in ("locomo", "realmem"):
+        figures = [recorded[f"quality.{dataset}.{embedder}.{measure}"]["value"] for measure in ablation.MEASURES]
+        cells.append(" / ".join(f"{figure:.3f}".removeprefix("0") for figure in figures))
+    assert f"| **recollect**, {row} | {' | '.join(cells)} |" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -50,6 +50,16 @@ def test_a_question_is_answered_from_its_scope_up_to_its_moment(variant: str, jo
     assert quality(found, read_judgements(talk).queries).recall == 1.0
 
 
+def test_texts_that_repeat_are_found_as_separate_memories(tmp_path: Path) -> None:
+    said = [a_memory(id, "I like a window seat", speaker="Ana") for id in ("first", "second")]
+    folder = write_folder(tmp_path / "talk", said, [a_query("q", "Which seat does Ana like?")], [("q", "second", 1)])
+    place = making.for_quality(tmp_path / "material", read_judgements(folder), Hashing())
+    (tmp_path / "store").mkdir()
+    found = do(Job(measure="quality", material=str(place), store=str(tmp_path / "store")), Engine).found
+    assert found is not None
+    assert sorted(found["q"]) == ["first", "second"]
+
+
 def test_speed_is_measured_with_conversations(tmp_path: Path) -> None:
     place = making.for_speed(tmp_path / "material", 60, 6)
     (tmp_path / "store").mkdir()
