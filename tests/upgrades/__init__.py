@@ -1,1 +1,1 @@
-"""Stores, exports and backups of earlier commits, and the tests that this version still reads them."""
+"""Stores, exports and backups of earlier versions, and tests that this version reads them."""

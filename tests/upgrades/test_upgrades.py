@@ -1,4 +1,4 @@
-"""Stores, exports, dumps and backups of every earlier version that is kept here open, and nothing in them is lost."""
+"""This version opens the stores, exports, dumps and backups in `fixtures`, and loses nothing in them."""
 
 import gzip
 import json
@@ -28,8 +28,8 @@ from recollect.stores.sqlite import seal
 from recollect.stores.sqlite.connection import MIGRATIONS as SQLITE_MIGRATIONS
 from tests.postgres import admin_url
 from tests.rights import heeding
-from tests.upgrades.life import ANA, END, KEYED
-from tests.upgrades.look import ASKED, differences, look
+from tests.upgrades.scenario import ANA, END, KEYED_DRAFTS
+from tests.upgrades.snapshot import QUERY_SECTIONS, compare, take_snapshot
 from tests.upgrades.write import (
     BACKUP,
     DUMP,
@@ -52,20 +52,20 @@ SQLITE_SCHEMA, POSTGRES_SCHEMA = len(migrations(SQLITE_MIGRATIONS)), len(migrati
 
 NOT_EXPORTED = {
     "jobs": "a timetable belongs to the schedulers of one store",
-    "topics": "which memories belong together is found again by the next refresh",
+    "topics": "the next refresh finds them again",
 }
 """The sections that an export leaves out, and why."""
 
 every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda one: one.name)
 
 
-def expected_of(folder: Path) -> dict[str, Any]:
+def load_expected(folder: Path) -> dict[str, Any]:
     expected: dict[str, Any] = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))
     return expected
 
 
-def unpacked(packed: Path, target: Path) -> Path:
-    target.write_bytes(gzip.decompress(packed.read_bytes()))
+def unpack(archive: Path, target: Path) -> Path:
+    target.write_bytes(gzip.decompress(archive.read_bytes()))
     return target
 
 
@@ -77,61 +77,61 @@ def load_dump(folder: Path, url: str) -> None:
 
 
 def import_export(folder: Path, target: str) -> recollect.Engine:
-    """A new store with what the export has."""
+    """Open a new store and import the export into it."""
     engine = recollect.open(target, embedder="hashing-32", clock=lambda: END)
     with (folder / EXPORT).open(encoding="ascii") as lines:
         engine.import_(lines)
     return engine
 
 
-def recorded_schema(store: Path) -> int:
-    """The number that the file has, without opening it as a store."""
+def read_schema(store: Path) -> int:
+    """Read the number of the schema without opening the file as a store, which would migrate it."""
     with closing(apsw.Connection(str(store), apsw.SQLITE_OPEN_READONLY)) as db:
         return int(db.pragma("user_version"))
 
 
-def problems(folder: Path, found: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Every row that was lost or came out otherwise, by its section."""
-    told = []
-    for name, expected in expected_of(folder)["found"].items():
-        lost, new = differences(expected, found.get(name, []))
-        told += [f"{name}: lost {row}" for row in lost]
-        told += [f"{name}: new {row}" for row in new if name not in ASKED]  # questions may be added
-    return told
+def find_problems(folder: Path, actual: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Describe every row that was lost, changed or added, by section."""
+    problems = []
+    for name, expected in load_expected(folder)["found"].items():
+        lost, new = compare(expected, actual.get(name, []))
+        problems += [f"{name}: lost {row}" for row in lost]
+        problems += [f"{name}: new {row}" for row in new if name not in QUERY_SECTIONS]  # queries may be added
+    return problems
 
 
-def lost_rows(before: dict[str, int], after: dict[str, int]) -> dict[str, tuple[int, int]]:
-    """The tables that have another number of rows than before; one that is gone has none."""
+def changed_counts(before: dict[str, int], after: dict[str, int]) -> dict[str, tuple[int, int]]:
+    """Return the row counts before and after of each table where they differ; a dropped table has 0."""
     return {name: (rows, after.get(name, 0)) for name, rows in before.items() if rows != after.get(name, 0)}
 
 
 @every_folder
 def test_a_store_is_migrated_and_holds_what_it_held(folder: Path, tmp_path: Path) -> None:
-    store, expected = unpacked(folder / STORE, tmp_path / "store.db"), expected_of(folder)
-    assert recorded_schema(store) == expected["schema"]["store"]
-    assert problems(folder, look(str(store))) == []
-    assert recorded_schema(store) == SQLITE_SCHEMA
-    assert lost_rows(expected["rows"]["store"], rows_of_file(store)) == {}
+    store, expected = unpack(folder / STORE, tmp_path / "store.db"), load_expected(folder)
+    assert read_schema(store) == expected["schema"]["store"]
+    assert find_problems(folder, take_snapshot(str(store))) == []
+    assert read_schema(store) == SQLITE_SCHEMA
+    assert changed_counts(expected["rows"]["store"], rows_of_file(store)) == {}
     assert recollect.verify(store).problems == ()
 
 
 @every_folder
 def test_a_store_that_may_only_be_read_holds_what_it_held(folder: Path, tmp_path: Path) -> None:
-    store = unpacked(folder / STORE, tmp_path / "store.db")
-    recollect.open(store).close()  # who may only read cannot migrate
+    store = unpack(folder / STORE, tmp_path / "store.db")
+    recollect.open(store).close()  # migrate it while it can be written
     store.chmod(0o444)
-    command = heeding("-m", "tests.upgrades.look", str(store))
+    command = heeding("-m", "tests.upgrades.snapshot", str(store))
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert problems(folder, json.loads(outcome.stdout)) == []
+    assert find_problems(folder, json.loads(outcome.stdout)) == []
 
 
 @every_folder
 def test_a_dump_is_migrated_and_holds_what_it_held_and_can_be_worked_with(folder: Path, postgres_url: str) -> None:
     load_dump(folder, postgres_url)
-    expected = expected_of(folder)
-    assert problems(folder, look(postgres_url)) == []
+    expected = load_expected(folder)
+    assert find_problems(folder, take_snapshot(postgres_url)) == []
     assert schema_of(postgres_url) == POSTGRES_SCHEMA
-    assert lost_rows(expected["rows"]["postgres"], rows_of_database(postgres_url)) == {}
+    assert changed_counts(expected["rows"]["postgres"], rows_of_database(postgres_url)) == {}
     with recollect.open(postgres_url, clock=lambda: END) as engine:
         retry(engine, expected)
         assert engine.undo(expected["runs"][0], scope=ANA).memories
@@ -140,39 +140,39 @@ def test_a_dump_is_migrated_and_holds_what_it_held_and_can_be_worked_with(folder
 
 @every_folder
 def test_a_backup_is_whole_and_restored_it_holds_what_the_store_held(folder: Path, tmp_path: Path) -> None:
-    backup = unpacked(folder / BACKUP, tmp_path / "backup.db")
+    backup = unpack(folder / BACKUP, tmp_path / "backup.db")
     report = recollect.verify(backup)
     assert (report.problems, report.sealed, report.schema) == ((), True, SQLITE_SCHEMA)
     restored = tmp_path / "restored.db"
     shutil.copy(backup, restored)
-    assert problems(folder, look(str(restored))) == []
-    assert lost_rows(expected_of(folder)["rows"]["store"], rows_of_file(restored)) == {}
+    assert find_problems(folder, take_snapshot(str(restored))) == []
+    assert changed_counts(load_expected(folder)["rows"]["store"], rows_of_file(restored)) == {}
 
 
 @every_folder
 def test_an_old_store_can_be_worked_with(folder: Path, tmp_path: Path) -> None:
-    store, expected = unpacked(folder / STORE, tmp_path / "store.db"), expected_of(folder)
+    store, expected = unpack(folder / STORE, tmp_path / "store.db"), load_expected(folder)
     with recollect.open(store, clock=lambda: END) as engine:
         retry(engine, expected)
-        applied = engine.apply(recollect.Plan.read(expected["plan"]))
-        assert applied.run is not None
-        for run in (applied.run, *reversed(expected["runs"])):
+        receipt = engine.apply(recollect.Plan.read(expected["plan"]))
+        assert receipt.run is not None
+        for run in (receipt.run, *reversed(expected["runs"])):
             assert engine.undo(run, scope=ANA).memories
         remember_and_recall(engine)
     with recollect.scheduler(store, clock=lambda: END) as scheduler:
-        done = {one.job: one for one in scheduler.run_due()}
-    assert {one.state for one in done.values()} == {State.DONE}
-    assert "prune-vectors" not in done  # it is paused
-    assert {done["topics"].attempt, done["consolidate"].attempt} == {2}  # which others left behind
-    assert done["rollup"].attempt == 1
+        runs = {run.job: run for run in scheduler.run_due()}
+    assert {run.state for run in runs.values()} == {State.DONE}
+    assert "prune-vectors" not in runs  # it is paused
+    assert {runs["topics"].attempt, runs["consolidate"].attempt} == {2}  # the first attempts did not finish
+    assert runs["rollup"].attempt == 1
 
 
 def retry(engine: recollect.Engine, expected: dict[str, Any]) -> None:
-    """Send the requests with idempotency keys again, which are answered as they were."""
-    kept = {row["kept"]["key"]: (row["kept"]["memory"], row["verdict"]) for row in expected["found"]["keys"]}
-    drafts = {key: {**draft, "key": key} for key, draft in KEYED.items() if key in kept}
-    again = engine.remember_all(drafts.values(), scope=ANA)
-    assert [(one.id, type(one.verdict).__name__) for one in again] == [kept[key] for key in drafts]
+    """Send the requests with idempotency keys again, and expect the same answers."""
+    answers = {row["kept"]["key"]: (row["kept"]["memory"], row["verdict"]) for row in expected["found"]["keys"]}
+    drafts = {key: {**draft, "key": key} for key, draft in KEYED_DRAFTS.items() if key in answers}
+    receipts = engine.remember_all(drafts.values(), scope=ANA)
+    assert [(one.id, type(one.verdict).__name__) for one in receipts] == [answers[key] for key in drafts]
 
 
 def remember_and_recall(engine: recollect.Engine) -> None:
@@ -183,7 +183,7 @@ def remember_and_recall(engine: recollect.Engine) -> None:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A store that is to be made, of each sort."""
+    """The path or URL of a store that does not exist yet."""
     if request.param == "sqlite":
         return str(tmp_path / "new.db")
     url: str = request.getfixturevalue("postgres_store_url")
@@ -193,87 +193,85 @@ def empty_target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @every_folder
 def test_an_export_gives_a_new_store_what_the_exported_one_held(folder: Path, empty_target: str) -> None:
     import_export(folder, empty_target).close()
-    found = look(empty_target)
-    left_out = {section: found[section] for section in NOT_EXPORTED}
-    assert left_out == {section: [] for section in NOT_EXPORTED}
-    expected = expected_of(folder)["found"]
-    assert problems(folder, {**found, **{section: expected[section] for section in NOT_EXPORTED}}) == []
+    actual = take_snapshot(empty_target)
+    assert {section: actual[section] for section in NOT_EXPORTED} == {section: [] for section in NOT_EXPORTED}
+    expected = load_expected(folder)["found"]
+    assert find_problems(folder, {**actual, **{section: expected[section] for section in NOT_EXPORTED}}) == []
 
 
 def test_this_version_writes_files_with_something_in_every_table_and_field(tmp_path: Path) -> None:
     expected = write_files(tmp_path)
     assert empty_tables(expected) == set()
 
-    found = expected["found"]
-    made: dict[type[StrEnum], set[str]] = {
-        recollect.Kind: {row["kind"] for row in found["versions"]},
-        recollect.Level: {row["level"] for row in found["versions"] if "level" in row},
-        recollect.Status: {row["status"] for row in found["versions"]},
-        recollect.Provenance: {row["provenance"] for row in found["versions"]},
-        recollect.Trust: {row["trust"] for row in found["versions"]},
-        recollect.Index: {one for row in found["versions"] for one in row.get("left", ())},
-        Use: {row["use"] for row in found["uses"]} | {row["vote"]["use"] for row in found["votes"]},
-        State: {one["state"] for row in found["jobs"] for one in row.get("occurrences", ())},
+    snapshot = expected["found"]
+    values: dict[type[StrEnum], set[str]] = {
+        recollect.Kind: {row["kind"] for row in snapshot["versions"]},
+        recollect.Level: {row["level"] for row in snapshot["versions"] if "level" in row},
+        recollect.Status: {row["status"] for row in snapshot["versions"]},
+        recollect.Provenance: {row["provenance"] for row in snapshot["versions"]},
+        recollect.Trust: {row["trust"] for row in snapshot["versions"]},
+        recollect.Index: {one for row in snapshot["versions"] for one in row.get("left", ())},
+        Use: {row["use"] for row in snapshot["uses"]} | {row["vote"]["use"] for row in snapshot["votes"]},
+        State: {one["state"] for row in snapshot["jobs"] for one in row.get("occurrences", ())},
     }
-    lacking = {kind.__name__: {one.value for one in kind} - values for kind, values in made.items()}
-    assert {name: values for name, values in lacking.items() if values} == {}
+    missing_values = {kind.__name__: {one.value for one in kind} - used for kind, used in values.items()}
+    assert {name: missing for name, missing in missing_values.items() if missing} == {}
 
-    kept: dict[type[Any], list[dict[str, Any]]] = {
-        recollect.Memory: found["versions"],
-        recollect.Usage: [row["usage"] for row in found["usage"] if "usage" in row],
-        Trace: [{"elsewhere": "only of another store's contexts", **row} for row in found["traces"]],
-        Making: [row["making"] for row in found["traces"]],
-        Kept: [row["kept"] for row in found["keys"]],
+    records: dict[type[Any], list[dict[str, Any]]] = {
+        recollect.Memory: snapshot["versions"],
+        recollect.Usage: [row["usage"] for row in snapshot["usage"] if "usage" in row],
+        Trace: [{"elsewhere": "only for contexts of another store", **row} for row in snapshot["traces"]],
+        Making: [row["making"] for row in snapshot["traces"]],
+        Kept: [row["kept"] for row in snapshot["keys"]],
     }
-    unfilled = {of.__name__: {one.name for one in fields(of)}.difference(*rows) for of, rows in kept.items()}
-    assert {name: names for name, names in unfilled.items() if names} == {}
-    assert {row["replay"] for row in found["contexts"]} == {"identical"}
+    missing_fields = {of.__name__: {one.name for one in fields(of)}.difference(*rows) for of, rows in records.items()}
+    assert {name: missing for name, missing in missing_fields.items() if missing} == {}
+    assert {row["replay"] for row in snapshot["contexts"]} == {"identical"}
 
 
-class TestWhatANewerVersionWrote:
-    """It is refused in plain words, and left as it is."""
+class TestFilesOfANewerVersion:
+    """The error names both numbers, and the file stays as it is."""
 
     def test_a_store_is_refused(self, tmp_path: Path) -> None:
-        store = a_newer(STORE, tmp_path)
+        store = make_newer(STORE, tmp_path)
         before = store.read_bytes()
-        with pytest.raises(recollect.SchemaMismatch) as refused:
+        with pytest.raises(recollect.SchemaMismatch) as error:
             recollect.open(store)
-        assert str(refused.value) == newer(str(store), SQLITE_SCHEMA)
+        assert str(error.value) == schema_error(str(store), SQLITE_SCHEMA)
         assert store.read_bytes() == before
 
     def test_a_store_is_refused_on_the_command_line(self, tmp_path: Path) -> None:
-        store = a_newer(STORE, tmp_path)
+        store = make_newer(STORE, tmp_path)
         before = store.read_bytes()
         for command in (["list", "--scope", ANA], ["search", "seat", "--scope", ANA], ["stats"]):
             outcome = CliRunner().invoke(cli, ["--db", str(store), *command], env={"RECOLLECT_CONFIG": ""})
             assert (outcome.exit_code, outcome.stdout) == (1, ""), command
-            assert newer(str(store), SQLITE_SCHEMA) in outcome.stderr
+            assert schema_error(str(store), SQLITE_SCHEMA) in outcome.stderr
         assert store.read_bytes() == before
 
     def test_a_database_is_refused(self, postgres_store_url: str) -> None:
         with psycopg.connect(admin_url(postgres_store_url)) as db:
             db.execute("INSERT INTO recollect.migrated (number) VALUES (%s)", [POSTGRES_SCHEMA + 1])
         before = rows_of_database(postgres_store_url)
-        with pytest.raises(recollect.SchemaMismatch) as refused:
+        with pytest.raises(recollect.SchemaMismatch) as error:
             recollect.open(postgres_store_url)
-        shown = str(refused.value)
-        assert shown.startswith("store 'postgresql://")
-        assert shown.endswith(newer("", POSTGRES_SCHEMA).removeprefix("store ''"))
+        message = str(error.value)
+        assert message.startswith("store 'postgresql://")
+        assert message.endswith(schema_error("", POSTGRES_SCHEMA).removeprefix("store ''"))
         outcome = CliRunner().invoke(cli, ["--db", postgres_store_url, "list", "--scope", ANA])
         assert (outcome.exit_code, outcome.stdout) == (1, "")
-        assert shown in outcome.stderr
+        assert message in outcome.stderr
         assert rows_of_database(postgres_store_url) == before
 
     def test_a_backup_is_refused(self, tmp_path: Path) -> None:
-        backup = a_newer(BACKUP, tmp_path)
+        backup = make_newer(BACKUP, tmp_path)
         before = backup.read_bytes()
-        told = newer(str(backup), SQLITE_SCHEMA)
-        with pytest.raises(recollect.SchemaMismatch) as refused:
+        with pytest.raises(recollect.SchemaMismatch) as error:
             recollect.open(backup)
-        assert str(refused.value) == told
+        assert str(error.value) == schema_error(str(backup), SQLITE_SCHEMA)
         report = recollect.verify(backup)
-        what, _, _ = newer(backup.name, SQLITE_SCHEMA).rpartition("; ")
-        assert report.problems == (f"it cannot be used as a store: {what}",)
+        problem, _, _ = schema_error(backup.name, SQLITE_SCHEMA).rpartition("; ")
+        assert report.problems == (f"it cannot be used as a store: {problem}",)
         assert report.sealed
         assert backup.read_bytes() == before
 
@@ -283,21 +281,20 @@ class TestWhatANewerVersionWrote:
         export = tmp_path / "export.jsonl"
         export.write_text("".join([json.dumps(header) + "\n", *lines[1:]]), encoding="ascii")
         numbers = f"format {EXPORT_FORMAT + 1}; this version reads up to {EXPORT_FORMAT}"
-        seen = f"the export was written by a newer recollect ({numbers})"
-        told = f"line 1: {seen}; upgrade recollect"
+        message = f"the export was written by a newer recollect ({numbers}); upgrade recollect"
         with recollect.open(tmp_path / "new.db", embedder="hashing") as engine, export.open(encoding="ascii") as file:
-            with pytest.raises(recollect.FieldError) as refused:
+            with pytest.raises(recollect.FieldError) as error:
                 engine.import_(file)
-            assert str(refused.value) == told
+            assert str(error.value) == f"line 1: {message}"
             assert engine.stats().memories == 0
         outcome = CliRunner().invoke(cli, ["--db", str(tmp_path / "other.db"), "import", str(export)])
         assert outcome.exit_code != 0
-        assert f"{seen}; upgrade recollect" in outcome.stderr
+        assert message in outcome.stderr
 
 
-def a_newer(packed: str, folder: Path) -> Path:
-    """A store or a backup whose schema is one later than the last that this version knows."""
-    path = unpacked(ANY_FOLDER / packed, folder / packed.removesuffix(".gz"))
+def make_newer(archive: str, folder: Path) -> Path:
+    """Unpack a store or a backup, and give it a schema one above that of this version."""
+    path = unpack(ANY_FOLDER / archive, folder / archive.removesuffix(".gz"))
     sealed = seal.is_there(path)
     if sealed:
         seal.take_off(path)
@@ -309,6 +306,7 @@ def a_newer(packed: str, folder: Path) -> Path:
     return path
 
 
-def newer(name: str, known: int) -> str:
-    seen = f"store '{name}' was written by a newer recollect (schema {known + 1}; this version reads up to {known})"
-    return f"{seen}; upgrade recollect"
+def schema_error(name: str, schema: int) -> str:
+    """The message for a store whose schema is one above `schema`."""
+    numbers = f"schema {schema + 1}; this version reads up to {schema}"
+    return f"store '{name}' was written by a newer recollect ({numbers}); upgrade recollect"

@@ -1,4 +1,4 @@
-"""What a store holds, as rows of plain JSON: written down when a fixture is made, and looked for in it ever after."""
+"""A snapshot of a store as rows of JSON. A fixture contains one, and tests compare it with a new one."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from recollect.ports import Timetable
 from recollect.stores.postgres.transactions import PostgresTransactions
 from recollect.stores.relational.timetable import RelationalTimetable
 from recollect.stores.sqlite.transactions import SqliteTransactions
-from tests.upgrades.life import ANA, BEGIN, BO, DAY, END, TEAM
+from tests.upgrades.scenario import ANA, BEGIN, BO, DAY, END, TEAM
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -25,7 +25,7 @@ EVERY_STATUS = tuple(recollect.Status)
 JOBS = ("rollup", "extract", "topics", "consolidate", "prune-vectors")
 
 PROFILES = ("five-signal", "three-signal", "salience-hybrid", "search")
-"""Profiles of the source designs, whose formulas do not change. `default` may, and is asked for its answers alone."""
+"""Profiles with fixed formulas. `default` may change, so a snapshot has no scores of it, only `ANSWERS`."""
 
 QUERIES: Mapping[str, Mapping[str, Any]] = {
     "which seat does Ana prefer?": {},
@@ -35,66 +35,66 @@ QUERIES: Mapping[str, Mapping[str, Any]] = {
     "what does Ana drink?": {"known_at": BEGIN + DAY},
     "what went wrong in Oslo?": {"kinds": ("learning", "decision")},
 }
-"""Questions with the options of `search`."""
+"""Queries with the options of `search`."""
 
 ANSWERS = {
     "which seats does Ana prefer?": "Ana prefers window seats on all flights",
     "where does Ana live?": "Ana lives in Porto",
     "how do I cancel a booking?": "To cancel a booking, call Globex and name the ticket",
 }
-"""Questions with the text that must be among the best few, whatever the default formula is."""
+"""Queries with a text that must be among the first five results, whatever the formula of `default` is."""
 
 
-def look(target: str) -> dict[str, Rows]:
-    """All that the store at that path or address holds, by section."""
-    with recollect.open(target, clock=lambda: END) as engine, closing(a_timetable(target)) as timetable:
-        found = {**_items(engine), **{name: list(section(engine)) for name, section in SECTIONS.items()}}
-        found["jobs"] = [entry for job in JOBS if (entry := timetable.entry(job)) is not None]
-        return {name: [_plain(row) for row in rows] for name, rows in found.items()}
+def take_snapshot(target: str) -> dict[str, Rows]:
+    """Return the content of the store at a path or URL, by section."""
+    with recollect.open(target, clock=lambda: END) as engine, closing(open_timetable(target)) as timetable:
+        sections = {**_items(engine), **{name: list(section(engine)) for name, section in SECTIONS.items()}}
+        sections["jobs"] = [entry for job in JOBS if (entry := timetable.entry(job)) is not None]
+        return {name: [_to_json(row) for row in rows] for name, rows in sections.items()}
 
 
 def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
-    """Every memory with its versions, vectors, usage, log, votes and keys, and every context.
+    """Return every memory with its versions, vectors, uses, votes and keys, and every context.
 
-    PostgreSQL counts the commits of each root by itself, so only those of the first root are the same everywhere.
+    PostgreSQL numbers the commits of each root separately, so a snapshot omits the numbers of the second root.
     """
     store = engine._world.store
-    found: dict[str, list[Any]] = {
+    sections: dict[str, list[Any]] = {
         name: [] for name in ("versions", "vectors", "usage", "uses", "votes", "keys", "traces", "contexts")
     }
     _, items = store.export(None)
     for item in items:
         if isinstance(item, Trace):
-            found["traces"].append(replace(item, commit=0) if str(item.scope) == BO else item)
-            found["contexts"].append(_context(engine, item))
+            sections["traces"].append(replace(item, commit=0) if str(item.scope) == BO else item)
+            sections["contexts"].append(_context(engine, item))
             continue
         memory = item.present
-        found["versions"] += [one.changed(commit=None) if str(one.scope) == BO else one for one, _ in item.versions]
-        found["vectors"] += [{"memory": memory.id, "text": one.text, "vector": one.vector} for one in item.contents]
+        sections["versions"] += [one.changed(commit=None) if str(one.scope) == BO else one for one, _ in item.versions]
+        sections["vectors"] += [{"memory": memory.id, "text": one.text, "vector": one.vector} for one in item.contents]
         for use in item.uses:
-            found["uses"].append(
+            sections["uses"].append(
                 {"memory": memory.id, "use": use.use, "at": use.at, "context": use.context, "recorded": use.recorded_at}
             )
-        found["votes"] += [{"vote": one.vote, "recorded": one.recorded_at} for one in item.votes]
-        found["keys"] += [{"verdict": type(one.verdict).__name__, "kept": one} for one in item.keys]
+        sections["votes"] += [{"vote": one.vote, "recorded": one.recorded_at} for one in item.votes]
+        sections["keys"] += [{"verdict": type(one.verdict).__name__, "kept": one} for one in item.keys]
     for scope in SCOPES:
         ids = [one.id for one in engine.memories(scope=scope, statuses=EVERY_STATUS)]
         usages = store.usage(recollect.Scope.parse(scope), ids)
-        found["usage"] += [{"memory": id, "usage": usage} for id, usage in zip(ids, usages, strict=True)]
-    return found
+        sections["usage"] += [{"memory": id, "usage": usage} for id, usage in zip(ids, usages, strict=True)]
+    return sections
 
 
 def _context(engine: recollect.Engine, trace: Trace) -> Row:
-    """A recorded context, made again, and in what it differs, if it does."""
-    again = engine.replay(trace.id, scope=trace.scope)
+    """Replay a recorded context; return the result and how it differs from the record."""
+    replay = engine.replay(trace.id, scope=trace.scope)
     return {
         "id": trace.id,
         "scope": trace.scope,
         "question": trace.question,
-        "text": again.context.text,
-        "packed": [[one.id, float(one.score)] for one in again.context.packed],
-        "omitted": [one.scored.id for one in again.context.omitted],
-        "replay": [repr(one) for one in again.differences] or "identical",
+        "text": replay.context.text,
+        "packed": [[one.id, float(one.score)] for one in replay.context.packed],
+        "omitted": [one.scored.id for one in replay.context.omitted],
+        "replay": [repr(one) for one in replay.differences] or "identical",
     }
 
 
@@ -110,7 +110,7 @@ def _sessions(engine: recollect.Engine) -> Iterator[Any]:
 
 
 def _topics(engine: recollect.Engine) -> Iterator[Row]:
-    """Which memories belong together; what a topic is called and how much it matters is computed when asked."""
+    """Yield the memories of each topic. A store computes name and weight on demand, so they are left out."""
     for topic in engine.topics(scope=ANA, pruned=True):
         yield {"id": topic.id, "memories": topic.memories}
 
@@ -122,7 +122,7 @@ def _entities(engine: recollect.Engine) -> Iterator[Row]:
 
 
 def _timeline(engine: recollect.Engine) -> Iterator[Row]:
-    """The way from the years down to the events."""
+    """Yield the timeline from the years down to the events."""
     keys: list[str | None] = [None]
     while keys:
         key = keys.pop()
@@ -144,8 +144,8 @@ def _rankings(engine: recollect.Engine) -> Iterator[Row]:
 
 def _answers(engine: recollect.Engine) -> Iterator[Row]:
     for query, text in ANSWERS.items():
-        found = [one.memory.text for one in engine.search(query, scope=ANA, limit=5)]
-        yield {"query": query, "answer": text if text in found else f"not among {found}"}
+        results = [one.memory.text for one in engine.search(query, scope=ANA, limit=5)]
+        yield {"query": query, "answer": text if text in results else f"not among {results}"}
 
 
 SECTIONS: Mapping[str, Callable[[recollect.Engine], Iterator[Any]]] = {
@@ -158,37 +158,37 @@ SECTIONS: Mapping[str, Callable[[recollect.Engine], Iterator[Any]]] = {
     "answers": _answers,
 }
 
+QUERY_SECTIONS = ("rankings", "answers")
+"""The sections that depend on `QUERIES` and `ANSWERS`. Add queries, but keep these: fixtures have their results."""
 
-ASKED = ("rankings", "answers")
-"""The sections that depend on what is asked here. Add questions, but leave those that fixtures have answers to."""
 
+def compare(expected: Rows, actual: Rows) -> tuple[list[str], list[str]]:
+    """Return the rows that are only expected, and those that are only actual.
 
-def differences(expected: Rows, found: Rows) -> tuple[list[str], list[str]]:
-    """The rows that are only expected, and those that are only found; newer fields, which no expected row has, do not
-    count.
+    Fields that no expected row has are newer than the fixture and do not count.
     """
-    known = set(_names(expected))
-    there = [_line(row) for row in expected]
-    here = [_line(_only(row, known)) for row in found]
-    return [row for row in there if row not in here], [row for row in here if row not in there]
+    names = set(_field_names(expected))
+    before = [_to_line(row) for row in expected]
+    after = [_to_line(_select_fields(row, names)) for row in actual]
+    return [row for row in before if row not in after], [row for row in after if row not in before]
 
 
-def a_timetable(target: str) -> Timetable:
-    """The timetable of the store at that path or address."""
+def open_timetable(target: str) -> Timetable:
+    """Open the timetable of the store at a path or URL."""
     database = PostgresTransactions(target) if "://" in target else SqliteTransactions(target)
     return RelationalTimetable(database)
 
 
-def _plain(value: Any) -> Any:
-    """The value as JSON has it, without what is absent: nothing, no, and what is empty."""
+def _to_json(value: Any) -> Any:
+    """Return the value as JSON without fields that are null, false or empty."""
     if is_dataclass(value) and not isinstance(value, type | recollect.Scope):
         value = {one.name: getattr(value, one.name) for one in fields(value)}
     match value:
         case Mapping():
-            plain = {str(name): _plain(one) for name, one in value.items()}
-            return {name: one for name, one in plain.items() if one not in (None, [], {}) and one is not False}
+            members = {str(name): _to_json(one) for name, one in value.items()}
+            return {name: one for name, one in members.items() if one not in (None, [], {}) and one is not False}
         case list() | tuple():
-            return [_plain(one) for one in value]
+            return [_to_json(one) for one in value]
         case Enum():
             return value.value
         case datetime():
@@ -201,32 +201,32 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _line(value: Any) -> str:
+def _to_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _names(value: Any) -> Iterator[str]:
-    """Every name of a field in a value of JSON, however deep."""
+def _field_names(value: Any) -> Iterator[str]:
+    """Yield the names of all fields in a JSON value, at any depth."""
     match value:
         case dict():
             yield from value
-            yield from _names(list(value.values()))
+            yield from _field_names(list(value.values()))
         case list():
             for one in value:
-                yield from _names(one)
+                yield from _field_names(one)
         case _:
             pass
 
 
-def _only(value: Any, names: set[str]) -> Any:
+def _select_fields(value: Any, names: set[str]) -> Any:
     match value:
         case dict():
-            return {name: _only(one, names) for name, one in value.items() if name in names}
+            return {name: _select_fields(one, names) for name, one in value.items() if name in names}
         case list():
-            return [_only(one, names) for one in value]
+            return [_select_fields(one, names) for one in value]
         case _:
             return value
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(look(sys.argv[1])))
+    sys.stdout.write(json.dumps(take_snapshot(sys.argv[1])))

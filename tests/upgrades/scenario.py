@@ -1,4 +1,4 @@
-"""A short life of a store that leaves a record of every sort: what `write` writes, told in the public API."""
+"""The scenario that fills a fixture: calls of the public API that leave a row in every table."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,10 +9,10 @@ from recollect.ports import Timetable
 from recollect.testing.keeping import Clock
 
 ANA, TEAM, BO = "acme/ana", "acme", "labs/bo"
-"""Two scopes of one root, the second above the first, and a scope of another root."""
+"""A scope, its parent, and a scope under another root."""
 
 BEGIN, END = datetime(2025, 3, 3, 9, tzinfo=UTC), datetime(2026, 5, 7, 9, tzinfo=UTC)
-"""When the life begins, and when it is over: the moment at which it is looked at later."""
+"""When the scenario begins and ends. Tests read the store as of the end."""
 
 EMBEDDER = "hashing-32"
 SETTINGS = {
@@ -24,9 +24,9 @@ SETTINGS = {
     "novelty.enabled": True,
     "novelty.threshold": 0.98,
 }
-"""Small numbers, so that few memories are enough for jobs to have something to do."""
+"""Settings under which each job finds work in a few memories."""
 
-FEW = recollect.Budget(300, reserves={recollect.Kind.CONSTRAINT: 60}, items=5)
+SMALL_BUDGET = recollect.Budget(300, reserves={recollect.Kind.CONSTRAINT: 60}, items=5)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 KINDS = {
@@ -49,13 +49,13 @@ KINDS = {
 }
 """A text for each kind."""
 
-SAME = "Breakfast smells of tea", "Breakfast smells of green tea", "Breakfast smells of green tea and honey"
-"""Texts of which the last says it all, for consolidation to make one of them."""
+SIMILAR_TEXTS = "Breakfast smells of tea", "Breakfast smells of green tea", "Breakfast smells of green tea and honey"
+"""Texts that consolidation merges: the last one contains the others."""
 
 
-def live(engine: recollect.Engine, timetable: Timetable, clock: Clock) -> dict[str, Any]:
-    """Live it; returns the runs that can be undone in `acme/ana`, and a plan that can be applied there."""
-    _erase_something(engine, clock)
+def run_scenario(engine: recollect.Engine, timetable: Timetable, clock: Clock) -> dict[str, Any]:
+    """Fill the store; return the runs that can be undone in `acme/ana`, and a plan that can be applied there."""
+    _erase_memory(engine, clock)
     ids = _remember(engine, clock)
     runs = _curate(engine, clock, ids)
     _converse(engine, clock)
@@ -73,15 +73,15 @@ def live(engine: recollect.Engine, timetable: Timetable, clock: Clock) -> dict[s
     return {"runs": [*runs, *jobs], "plan": plan}
 
 
-def _erase_something(engine: recollect.Engine, clock: Clock) -> None:
-    """Erase before anything else: an erasure also removes what is noted of a scope, as its topics."""
-    gone = engine.remember("Ana had a phone with a broken screen", scope=ANA, at=clock())
-    engine.erase(scope=ANA, id=gone.id)
+def _erase_memory(engine: recollect.Engine, clock: Clock) -> None:
+    """Erase a memory. This comes first, because an erasure also removes the topics of its scope."""
+    receipt = engine.remember("Ana had a phone with a broken screen", scope=ANA, at=clock())
+    engine.erase(scope=ANA, id=receipt.id)
     clock.move(HOUR)
 
 
 def _remember(engine: recollect.Engine, clock: Clock) -> dict[str, str]:
-    """Memories of every kind, provenance, trust and standing; gives their ids by a name."""
+    """Add memories of every kind, provenance, trust and status; return their ids by name."""
     ids: dict[str, str] = {}
     for number, (kind, text) in enumerate(KINDS.items()):
         provenance = list(recollect.Provenance)[number % len(recollect.Provenance)]
@@ -112,7 +112,7 @@ def _remember(engine: recollect.Engine, clock: Clock) -> dict[str, str]:
     clock.move(HOUR)
     engine.remember("Ana drinks black tea", scope=ANA, topic_key="drink")  # a second version
     ids["deploy"] = engine.remember("Deploys wait for the release notes", scope=TEAM, shared=True, pinned=True).id
-    for text in SAME:
+    for text in SIMILAR_TEXTS:
         engine.remember(text, scope=ANA, importance=0.4)
     for place in ("north", "south", "east"):
         engine.remember(f"The booking service has a server in the {place}", scope=ANA, source="handbook")
@@ -121,26 +121,26 @@ def _remember(engine: recollect.Engine, clock: Clock) -> dict[str, str]:
 
 
 def _curate(engine: recollect.Engine, clock: Clock, ids: dict[str, str]) -> list[int]:
-    """What an operator changes by hand; gives the runs that can be undone."""
+    """Change memories as an operator does; return the runs that can be undone."""
     engine.revise(ids["observation"], "Ana sounded tired on Tuesday", scope=ANA, importance=0.3)
     engine.pin(ids["constraint"], scope=ANA)
     clock.move(HOUR)
-    forgotten = engine.forget(ids["discovery"], scope=ANA)
-    weighed = engine.curator.weigh(ids["fact"], 0.9, scope=ANA)
+    forget = engine.forget(ids["discovery"], scope=ANA)
+    weigh = engine.curator.weigh(ids["fact"], 0.9, scope=ANA)
     engine.curator.vouch(ids["definition"], scope=ANA)
     engine.curator.quarantine(ids["entity"], "somebody doubts it", scope=ANA)
-    merged = engine.curator.merge(
-        [engine.remember(f"The {one} door sticks in winter", scope=ANA).id for one in ("back", "front")],
+    merge = engine.curator.merge(
+        [engine.remember(f"The {side} door sticks in winter", scope=ANA).id for side in ("back", "front")],
         "Both doors stick in winter",
         scope=ANA,
     )
     clock.move(HOUR)
-    return [one.memory.commit or 0 for one in (forgotten, weighed, merged)]
+    return [receipt.memory.commit or 0 for receipt in (forget, weigh, merge)]
 
 
 def _converse(engine: recollect.Engine, clock: Clock) -> None:
-    """Events over two years, from which rollup makes segments, grips, days, weeks, months and years."""
-    said = [
+    """Add events over two years, so that rollup makes segments, grips, days, weeks, months and years."""
+    texts = [
         "I plan the trip to Oslo with Globex, the hotel must be near the harbor",
         "Globex offers two hotels near the harbor, the Viking and the Anker",
         "We decided to book the Viking hotel because breakfast is included",
@@ -155,57 +155,57 @@ def _converse(engine: recollect.Engine, clock: Clock) -> None:
                 "session": f"talk-{day:%Y-%m-%d}",
                 "at": day + number * timedelta(minutes=7),
             }
-            for number, text in enumerate(said)
+            for number, text in enumerate(texts)
         ]
         clock.move(HOUR)
         engine.observe(turns, scope=ANA, source="chat")
-    for speaker in ("Ana", "Bo"):  # the second one is nothing new: it is kept, and never recalled
+    for speaker in ("Ana", "Bo"):  # the second one repeats the first: it is stored, but not recalled
         engine.remember("The plane left on time", scope=ANA, kind="event", speaker=speaker)
 
 
 def _recall(engine: recollect.Engine, clock: Clock, ids: dict[str, str]) -> list[str]:
-    """Contexts of several profiles, moments and budgets, with votes and quotes; gives their ids."""
+    """Recall with several profiles, times and budgets, and give feedback; return the ids of the contexts."""
     clock.move(DAY)
-    asked: list[dict[str, Any]] = [
+    requests: list[dict[str, Any]] = [
         {"query": "which seat does Ana prefer on a flight?", "tokens": 400},
         {"query": "which hotel did we book in Oslo?", "tokens": 300, "profile": "five-signal"},
         {"query": "where did Ana live?", "past": True, "kinds": ("observation", "fact", "profile")},
         {"query": "where does Ana live?", "as_of": BEGIN + DAY, "profile": "three-signal"},
-        {"query": "what does Ana drink?", "known_at": BEGIN + 2 * DAY, "tokens": FEW},
+        {"query": "what does Ana drink?", "known_at": BEGIN + 2 * DAY, "tokens": SMALL_BUDGET},
         {"query": "what happened in Oslo?", "levels": ("plain", "event", "episode"), "tokens": 250},
     ]
-    made = [_settled(engine, engine.recall(scope=ANA, **one)) for one in asked]
-    made.append(_settled(engine, engine.brief(scope=ANA, tokens=350)))
-    contexts = [one.id for one in made if one.id is not None]
-    first, second = contexts[:2]
+    contexts = [_flush_uses(engine, engine.recall(scope=ANA, **request)) for request in requests]
+    contexts.append(_flush_uses(engine, engine.brief(scope=ANA, tokens=350)))
+    context_ids = [context.id for context in contexts if context.id is not None]
+    first, second = context_ids[:2]
     clock.move(HOUR)
     engine.feedback(
         first, scope=ANA, helped=[ids["preference"]], by="reviewer", answer="Ana prefers window seats on long flights."
     )
-    engine.feedback(second, scope=ANA, misled=[made[1].packed[0].id], by="reviewer")
+    engine.feedback(second, scope=ANA, misled=[contexts[1].packed[0].id], by="reviewer")
     engine.feedback(first, scope=ANA, misled=[ids["preference"]], by="second reviewer")
     engine.feedback(first, scope=ANA, helped=[ids["preference"]], by="second reviewer")
     engine.served([ids["lisbon"]], scope=ANA)
     engine.flush()
-    engine.revise(ids["preference"], "Ana prefers window seats on all flights", scope=ANA)  # after it was recalled
+    engine.revise(ids["preference"], "Ana prefers window seats on all flights", scope=ANA)  # after a recall returned it
     clock.move(HOUR)
-    return contexts
+    return context_ids
 
 
-def _settled(engine: recollect.Engine, context: recollect.Context) -> recollect.Context:
-    """The context, once its uses are counted: the next ranking depends on them."""
+def _flush_uses(engine: recollect.Engine, context: recollect.Context) -> recollect.Context:
+    """Count the uses of the context, since the next ranking depends on them; return the context."""
     engine.flush()
     return context
 
 
 def _work(engine: recollect.Engine, clock: Clock, contexts: list[str]) -> None:
-    """Episodes that succeeded, failed and are under way."""
-    booked = engine.episodes.start("Book a flight to Oslo", scope=ANA, plan=("search", "book"), key="flight")
+    """Add an episode that succeeded, one that failed and one that is running."""
+    flight = engine.episodes.start("Book a flight to Oslo", scope=ANA, plan=("search", "book"), key="flight")
     clock.move(HOUR)
-    engine.episodes.record(booked.id, "search", scope=ANA, input={"to": "Oslo"}, output="3 fares", context=contexts[0])
-    engine.episodes.record(booked.id, "book", scope=ANA, output="no seat left", result="failed", key="book-1")
+    engine.episodes.record(flight.id, "search", scope=ANA, input={"to": "Oslo"}, output="3 fares", context=contexts[0])
+    engine.episodes.record(flight.id, "book", scope=ANA, output="no seat left", result="failed", key="book-1")
     engine.episodes.complete(
-        booked.id,
+        flight.id,
         0.8,
         scope=ANA,
         lessons=("Book flights to Oslo in spring",),
@@ -213,14 +213,14 @@ def _work(engine: recollect.Engine, clock: Clock, contexts: list[str]) -> None:
         contexts=contexts[:1],
     )
     clock.move(HOUR)
-    lost = engine.episodes.start("Find the lost luggage of the Oslo trip", scope=ANA)
-    engine.episodes.complete(lost.id, 0.0, scope=ANA, failure_modes=("The luggage office closes at four",))
+    luggage = engine.episodes.start("Find the lost luggage of the Oslo trip", scope=ANA)
+    engine.episodes.complete(luggage.id, 0.0, scope=ANA, failure_modes=("The luggage office closes at four",))
     engine.episodes.start("Plan the trip to Bergen", scope=ANA, plan=("ask Globex",), session="planning")
     clock.move(HOUR)
 
 
 def _meet(engine: recollect.Engine, clock: Clock) -> None:
-    """A session that ended with a summary, and one that is under way."""
+    """Add a session that ended with a summary, and one that is open."""
     engine.sessions.start(scope=ANA)
     engine.sessions.remember("Ana wants a quiet room", scope=ANA, kind="preference", title="Room")
     engine.sessions.end("We talked about rooms", scope=ANA)
@@ -232,7 +232,7 @@ def _meet(engine: recollect.Engine, clock: Clock) -> None:
 
 
 def _maintain(engine: recollect.Engine, clock: Clock) -> tuple[dict[str, Any], list[int]]:
-    """Every job once; gives a plan that was not applied, and the runs that were."""
+    """Run every job once; return a plan that is not applied, and the runs that can be undone."""
     engine.extract_events(scope=ANA)
     clock.now = datetime(2026, 5, 4, 9, tzinfo=UTC)
     engine.rollup(scope=ANA, unfinished=True)
@@ -240,24 +240,24 @@ def _maintain(engine: recollect.Engine, clock: Clock) -> tuple[dict[str, Any], l
     runs: list[int] = []
     for job in ("consolidate", "prune-episodes", "prune-vectors", "rebuild-index"):
         clock.move(HOUR)
-        runs += [one.run for one in engine.run(job, scope=ANA) if one.run is not None]
+        runs += [applied.run for applied in engine.run(job, scope=ANA) if applied.run is not None]
     clock.move(HOUR)
     return engine.plan("prune-vectors", scope=ANA, level="event", age_days=30).to_json(), runs
 
 
-KEYED = {
+KEYED_DRAFTS = {
     "created": {"text": "Ana collects old train tickets"},
     "reinforced": {"text": "We chose PostgreSQL for the booking service", "kind": "decision"},
     "updated": {"text": "Ana drinks white tea", "topic_key": "drink"},
     "superseded": {"text": "Ana lives in Porto", "provenance": "direct_user"},
     "quarantined": {"text": "Ana lives in Madrid", "provenance": "tool_external"},
 }
-"""Drafts by their idempotency keys, each named for its verdict. Add to them, but leave those that fixtures have."""
+"""Drafts by idempotency key, which is the name of the verdict. Add drafts, but keep these: fixtures contain them."""
 
 
 def _retry(engine: recollect.Engine, clock: Clock) -> None:
-    """Requests with idempotency keys, each sent twice."""
-    for key, draft in KEYED.items():
+    """Send each request with an idempotency key twice."""
+    for key, draft in KEYED_DRAFTS.items():
         (first,) = engine.remember_all([{**draft, "key": key}], scope=ANA)
         (again,) = engine.remember_all([{**draft, "key": key}], scope=ANA)
         assert (again.id, type(again.verdict)) == (first.id, type(first.verdict))
@@ -265,20 +265,22 @@ def _retry(engine: recollect.Engine, clock: Clock) -> None:
 
 
 def _schedule(timetable: Timetable) -> None:
-    """Occurrences that are done, failed, interrupted and running, and a job that is paused."""
+    """Add occurrences that are done, failed, interrupted and running, and pause a job."""
     first = datetime(2026, 5, 5, 3, tzinfo=UTC)
     for job in ("rollup", "extract", "topics", "consolidate"):
-        assert timetable.claim(job, None, by="writer", at=first - DAY, until=first) is None  # it is known from now on
+        assert (
+            timetable.claim(job, None, by="writer", at=first - DAY, until=first) is None
+        )  # the timetable knows the job from now on
 
     for day in (first, first + DAY):
-        done = timetable.claim("rollup", day, by="writer", at=day, until=day + HOUR)
-        assert done is not None
-        timetable.finish(done.ended(State.DONE, day + HOUR / 2, {"scopes": 3, "made": 7}))
-    failed = timetable.claim("extract", first, by="writer", at=first, until=first + HOUR)
-    assert failed is not None
-    timetable.finish(failed.ended(State.FAILED, first + HOUR / 2, {"scopes": 2}, "ProviderError in 1 scope"))
-    interrupted = timetable.claim("topics", first, by="writer", at=first, until=first + HOUR)
-    assert interrupted is not None
-    timetable.finish(interrupted.ended(State.INTERRUPTED, first + HOUR / 2, {"scopes": 1}))
+        rollup = timetable.claim("rollup", day, by="writer", at=day, until=day + HOUR)
+        assert rollup is not None
+        timetable.finish(rollup.ended(State.DONE, day + HOUR / 2, {"scopes": 3, "made": 7}))
+    extract = timetable.claim("extract", first, by="writer", at=first, until=first + HOUR)
+    assert extract is not None
+    timetable.finish(extract.ended(State.FAILED, first + HOUR / 2, {"scopes": 2}, "ProviderError in 1 scope"))
+    topics = timetable.claim("topics", first, by="writer", at=first, until=first + HOUR)
+    assert topics is not None
+    timetable.finish(topics.ended(State.INTERRUPTED, first + HOUR / 2, {"scopes": 1}))
     assert timetable.claim("consolidate", first, by="writer", at=first, until=first + HOUR) is not None
     timetable.pause("prune-vectors", first)
