@@ -1,7 +1,7 @@
-"""Commands of recollect in processes of their own that start at once: forked from one that has loaded everything.
+"""Runs commands of recollect in real processes that start fast, because a server forks them with all modules loaded.
 
-Most tests of the command line want a real process, with its streams, its environment and its exit code, and not the
-half second that Python takes to load it. Tests of starting, of signals and of servers run `python -m recollect`.
+Most tests of the command line need the streams, the environment and the exit code of a real process, but not the half
+second that Python takes to load one. Tests of startup, signals and servers run `python -m recollect` instead.
 """
 
 import atexit
@@ -19,8 +19,8 @@ def _server() -> Path:
     """Start the server of this test process; return the folder with its socket and the program `recollect`."""
     folder = Path(tempfile.mkdtemp(prefix="recollect-forked-"))
     socket, program = folder / "socket", folder / "recollect"
-    words = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(socket)]
-    program.write_text(f'#!/bin/sh\nexec {" ".join(words)} "$@"\n', encoding="utf-8")
+    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(socket)]
+    program.write_text(f'#!/bin/sh\nexec {" ".join(client)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py"), str(socket)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -28,15 +28,15 @@ def _server() -> Path:
     assert server.stdout is not None
     if server.stdout.readline() != b"ready\n":
         raise RuntimeError("the server that forks commands did not start")
-    atexit.register(server.communicate)  # it ends when its input does, and removes its folder
+    atexit.register(server.communicate)  # closes its input, so that it ends and removes its folder
     return folder
 
 
 def command() -> list[str]:
-    """Return what stands in for `python -m recollect` in a call of `subprocess`."""
+    """Return the words that replace `python -m recollect` in a call of `subprocess`."""
     return [sys.executable, "-I", "-S", str(HERE / "client.py"), str(_server() / "socket")]
 
 
 def program_folder() -> Path:
-    """Return a folder for the PATH, in which `recollect` is such a command."""
+    """Return a folder to put in the PATH, where `recollect` is such a command."""
     return _server()

@@ -1,4 +1,4 @@
-"""Asks the server for a command with these arguments, this environment, this folder and these streams."""
+"""Asks the server to run a command with the arguments, environment, folder and streams of this process."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Loads recollect once, then forks a process for every command that a client asks for.
 
-A command ends as Python does: it waits for threads and runs what is registered at exit.
+A command ends as Python does: it waits for its threads and runs its exit handlers.
 """
 
 import atexit
@@ -21,12 +21,12 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TypedDict
 
-LOADED = ("recollect.wiring", "recollect.stores.sqlite.store", "recollect.stores.postgres.store", "numpy")
-"""What commands load as they run, beside their own modules."""
+MODULES = ("recollect.wiring", "recollect.stores.sqlite.store", "recollect.stores.postgres.store", "numpy")
+"""Modules that commands import while they run, besides `recollect.cli`."""
 
 
 class Request(TypedDict):
-    """What a client sends, beside its streams."""
+    """What a client sends, besides its streams."""
 
     arguments: list[str]
     folder: str
@@ -36,21 +36,21 @@ class Request(TypedDict):
 def load() -> None:
     """Import what commands need."""
     commands = import_module("recollect.cli")
-    for name in [*LOADED, *(f"recollect.cli.{module.name}" for module in iter_modules(commands.__path__))]:
+    for name in [*MODULES, *(f"recollect.cli.{module.name}" for module in iter_modules(commands.__path__))]:
         import_module(name)
 
 
 def serve(address: Path) -> None:
-    """Answer clients until our input ends, which is when the tests end."""
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(address))
-        listening.listen(64)
+    """Answer clients until standard input ends, which is when the tests end."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen(64)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        while 0 not in select.select([listening.fileno(), 0], [], [])[0]:
-            connection, _ = listening.accept()
+        while 0 not in select.select([listener.fileno(), 0], [], [])[0]:
+            connection, _ = listener.accept()
             if os.fork() == 0:
-                listening.close()
+                listener.close()
                 answer(connection)
             connection.close()
     shutil.rmtree(address.parent)
@@ -73,7 +73,7 @@ def answer(connection: socket.socket) -> None:
 
 
 def run(request: Request, streams: list[int]) -> None:
-    """Become the command."""
+    """Turn this process into the command, and exit."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -85,11 +85,14 @@ def run(request: Request, streams: list[int]) -> None:
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["recollect", *request["arguments"]]
-    os._exit(ended(import_module("recollect.cli.door").main))
+    os._exit(run_to_exit(import_module("recollect.cli.door").main))
 
 
-def ended(main: Callable[[], None]) -> int:
-    """Run it and all that Python does at exit, except taking apart what was loaded, which takes a tenth of a second."""
+def run_to_exit(main: Callable[[], None]) -> int:
+    """Run `main` and what Python does at exit; return the exit status.
+
+    Modules stay loaded, because unloading them takes a tenth of a second.
+    """
     status: object = 0
     try:
         main()
@@ -107,7 +110,7 @@ def ended(main: Callable[[], None]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the processes that answer
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the server does not wait for its children
     load()
-    gc.freeze()  # what is loaded stays, and its pages stay shared
+    gc.freeze()  # forked processes share the memory of loaded modules
     serve(Path(sys.argv[1]))
