@@ -27,10 +27,8 @@ from tests.tables import table
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (?:`(\w+)`|–) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
-PATHS = pytest.mark.parametrize("option", OPTIONS.values(), ids=lambda option: option.path)
-PLAIN = pytest.mark.parametrize(
-    "option", [one for one in OPTIONS.values() if not one.is_table], ids=lambda option: option.path
-)
+PATHS = table("option", OPTIONS.values(), ids=lambda option: option.path)
+PLAIN = table("option", [one for one in OPTIONS.values() if not one.is_table], ids=lambda option: option.path)
 
 OF_THEIR_OWN: Mapping[str, Any] = {
     "lifecycle.time_zone": "Europe/Lisbon",
@@ -137,10 +135,11 @@ def test_it_is_set_by_a_file_which_tells_the_line_unless_it_is_a_secret(
 def test_it_is_set_by_its_variable_and_a_variable_that_is_empty_says_nothing(
     option: Option, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(option.variable, "")
-    assert config.settings() == config.Settings()
-    monkeypatch.setenv(option.variable, str(another(option)))
-    found = config.configuration()
+    with monkeypatch.context() as environment:
+        environment.setenv(option.variable, "")
+        assert config.settings() == config.Settings()
+        environment.setenv(option.variable, str(another(option)))
+        found = config.configuration()
     assert held(found.settings, option) == another(option)
     assert found.origins == {**dict.fromkeys(OPTIONS, Default()), option.path: InEnvironment(option.variable)}
 
@@ -163,22 +162,23 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
     option: Option, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     winners: list[Any] = []
-    with config.using(Sources(named=tmp_path / "agent.toml", flags=())):
-        (tmp_path / "agent.toml").write_text("")
-        winners.append(config.configuration().origins[option.path])
-        if not option.secret:
-            header = "" if option.section is None else f"[{option.section}]\n"
-            (tmp_path / "agent.toml").write_text(f"{header}{option.name} = {as_toml(another(option))}\n", "utf-8")
+    with monkeypatch.context() as environment:
+        with config.using(Sources(named=tmp_path / "agent.toml", flags=())):
+            (tmp_path / "agent.toml").write_text("")
             winners.append(config.configuration().origins[option.path])
-        if not option.is_table:
-            monkeypatch.setenv(option.variable, str(another(option)))
-            winners.append(config.configuration().origins[option.path])
-    if not option.is_table and not option.secret:
-        with config.using(Sources(named=tmp_path / "agent.toml", flags=(f"{option.path}={another(option)}",))):
-            winners.append(config.configuration().origins[option.path])
-            found = config.configuration(nested(option, option.default))
-            winners.append(found.origins[option.path])
-            assert held(found.settings, option) == option.default
+            if not option.secret:
+                header = "" if option.section is None else f"[{option.section}]\n"
+                (tmp_path / "agent.toml").write_text(f"{header}{option.name} = {as_toml(another(option))}\n", "utf-8")
+                winners.append(config.configuration().origins[option.path])
+            if not option.is_table:
+                environment.setenv(option.variable, str(another(option)))
+                winners.append(config.configuration().origins[option.path])
+        if not option.is_table and not option.secret:
+            with config.using(Sources(named=tmp_path / "agent.toml", flags=(f"{option.path}={another(option)}",))):
+                winners.append(config.configuration().origins[option.path])
+                found = config.configuration(nested(option, option.default))
+                winners.append(found.origins[option.path])
+                assert held(found.settings, option) == option.default
     ranks = [type(one) for one in (Default(), InFile(""), InEnvironment(""), Flag(""), Given())]
     assert [ranks.index(type(one)) for one in winners] == sorted({ranks.index(type(one)) for one in winners})
 
