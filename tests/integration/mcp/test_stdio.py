@@ -1,6 +1,5 @@
 """The process that speaks over standard input and output: only the protocol goes out, and it ends well."""
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -8,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.shared.exceptions import MCPError
+from mcp_types import JSONRPCRequest
 
 import recollect
 from recollect.mcp.stdio import EDGE, LONGEST, TooLong, read_lines
-from tests.integration.providers.server import keeping_silent, saying, serving, well
+from tests.integration.providers.server import Handler, Request, saying, serving, well
 from tests.tables import table
 
-from .rig import command, environment, over_stdio
+from .rig import command, environment
 
 SCOPE = "acme/ana"
 META = {
@@ -73,66 +72,72 @@ def remembered(path: Path) -> list[str]:
         return [one.text for one in engine.memories(scope=SCOPE)]
 
 
-def test_whoever_says_all_at_once_and_ends_is_answered_all_and_the_store_is_closed_well(tmp_path: Path) -> None:
-    path = tmp_path / "agent.db"
-    answers, said = piped(path, request(1, "tools/list"), *(tool(n, "remember", text=f"fact {n}") for n in range(2, 9)))
-    assert sorted(one["id"] for one in answers) == list(range(1, 9))
+def test_all_that_is_said_at_once_is_answered_and_the_store_is_closed_well(tmp_path: Path) -> None:
+    path, twice = tmp_path / "agent.db", [1, *range(2, 9), *[2] * 7]
+    facts = [tool(id, "remember", text=f"fact {number}") for number, id in enumerate(twice[1:])]
+    answers, said = piped(path, request(1, "tools/list"), *facts)
+    assert sorted(one["id"] for one in answers) == sorted(twice)  # under one id as often as it was asked
     assert all("result" in one for one in answers)
     assert said == ""
-    assert sorted(remembered(path)) == [f"fact {n}" for n in range(2, 9)]
+    assert sorted(remembered(path)) == sorted(f"fact {number}" for number in range(len(facts)))
     assert not list(tmp_path.glob("*-wal"))
 
 
-def test_whoever_asks_more_than_once_under_one_id_is_answered_as_often(tmp_path: Path) -> None:
-    answers, _ = piped(tmp_path / "agent.db", *(tool(1, "remember", text=f"fact {n}") for n in range(8)))
-    assert [one["id"] for one in answers if "result" in one] == [1] * 8
-    assert sorted(remembered(tmp_path / "agent.db")) == [f"fact {n}" for n in range(8)]
+NO_JSON, NO_MESSAGE = -32700, -32600
+HALF = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'
+REFUSED = [
+    (b"garbage", NO_JSON, None),
+    (b"\xff", NO_JSON, None),
+    (b"[" * 100_000, NO_JSON, None),
+    (b'{"jsonrpc": "2.0", "id": 1}', NO_MESSAGE, 1),
+    (b"x" * (LONGEST + 1), NO_MESSAGE, None),
+    *(
+        (tool(1, "remember", text="tea").replace(b'"id": 1', b'"id": ' + odd), NO_MESSAGE, None)
+        for odd in (b"null", b"1.5", b"true", b"{}")
+    ),
+    (tool(5, "remember", text="tea\ud800"), NO_MESSAGE, 5),
+    (request(6, "tools/\udfff"), NO_MESSAGE, 6),
+    (tool(7, "stats", scope="\ud800"), NO_MESSAGE, 7),
+    (HALF % b'"ten"', NO_MESSAGE, "ten"),
+    *((HALF % odd, NO_MESSAGE, None) for odd in (b'"a\\ud800"', b"true", b"1" * 400, b"null")),
+]
+"""Lines that are no messages, or have an odd id or half a character, and by which code and id each is refused."""
 
 
-def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
-    garbage = [b"garbage", b"\xff", b"", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": 1}', b"x" * (LONGEST + 1)]
-    answers, _ = piped(tmp_path / "agent.db", *garbage, tool(7, "stats"))
-    errors = [(one["error"]["code"], one["id"]) for one in answers if "error" in one]
-    assert errors == [(-32700, None), (-32700, None), (-32700, None), (-32600, 1), (-32600, None)]
-    assert [one["id"] for one in answers if "result" in one] == [7]
-
-
-def test_a_request_with_an_odd_id_is_refused_and_not_taken_for_a_notification(tmp_path: Path) -> None:
+def test_a_line_that_is_no_message_is_refused_and_the_next_one_answered(tmp_path: Path) -> None:
     begun = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
-    odd = [
-        tool(1, "remember", text="tea").replace(b'"id": 1', b'"id": ' + id) for id in (b"null", b"1.5", b"true", b"{}")
-    ]
-    answers, _ = piped(tmp_path / "agent.db", begun, *odd, tool(7, "stats"))
+    lines = [line for line, _, _ in REFUSED]
+    answers, _ = piped(tmp_path / "agent.db", *lines[:2], b"", begun, *lines[2:], tool(8, "stats"))
     errors = [(one["error"]["code"], one["id"]) for one in answers if "error" in one]
-    assert errors == [(-32600, None)] * len(odd)
-    assert [one["id"] for one in answers if "result" in one] == [7]
-    assert remembered(tmp_path / "agent.db") == []
-
-
-def test_half_a_character_in_a_message_is_answered_by_its_id_wherever_it_is(tmp_path: Path) -> None:
-    half = [tool(5, "remember", text="tea\ud800"), request(6, "tools/\udfff"), tool(7, "stats", scope="\ud800")]
-    other = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'
-    half += [other % id for id in (b'"ten"', b'"a\\ud800"', b"true", b"1" * 400, b"null")]
-    answers, _ = piped(tmp_path / "agent.db", *half)
-    assert {one["error"]["code"] for one in answers} == {-32600}
-    assert [one["id"] for one in answers] == [5, 6, 7, "ten", None, None, None, None]
+    assert errors == [(code, id) for _, code, id in REFUSED]
+    assert [one["id"] for one in answers if "result" in one] == [8]
     assert remembered(tmp_path / "agent.db") == []
 
 
 def test_a_line_may_be_as_long_as_the_settings_say(tmp_path: Path) -> None:
-    path, long = tmp_path / "agent.db", "tea " * 25_000
-    limits = {"RECOLLECT_SERVER_BODY_BYTES": "90000"}
-    short = tool(2, "remember", text="tea " * 20_000)
-    answers, _ = piped(path, tool(1, "remember", text=long), short, **limits)
+    lines = [
+        tool(1, "remember", text="tea " * 25_000),
+        tool(2, "remember", text="tea " * 20_000),
+        b'{"t": "%s", "id": "\xff"}' % (b"x" * 95_000),
+        tool(7, "stats"),
+    ]
+    answers, said = piped(tmp_path / "agent.db", *lines, RECOLLECT_SERVER_BODY_BYTES="90000")
     told = {one["id"]: one for one in answers}
-    assert "more than 90000 bytes" in told[1]["error"]["message"]
+    assert sorted(map(str, told)) == ["1", "2", "7", "None"]
+    assert all("more than 90000 bytes" in told[id]["error"]["message"] for id in (1, None))
     assert "result" in told[2]
-    answers, _ = piped(path, tool(1, "remember", text=long), RECOLLECT_SERVER_BODY_BYTES="200000")
-    assert "result" in answers[0]
+    assert "result" in told[7]
+    assert said == ""
+
+
+def answering_late(handler: Handler, asked: Request) -> None:
+    """Say nothing until the test has heard enough."""
+    handler.told.over.wait()
+    well(handler, asked)
 
 
 def test_a_call_may_take_as_long_as_the_settings_say(tmp_path: Path) -> None:
-    with serving(well, keeping_silent) as model:
+    with serving(well, answering_late) as model:
         settings = {"RECOLLECT_SERVER_SECONDS": "0.5", "RECOLLECT_EMBEDDER": f"{model.url}#tiny"}
         command_line = [*command(tmp_path / "agent.db", "--scope", SCOPE)]
         with subprocess.Popen(
@@ -177,25 +182,6 @@ def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_th
     assert line["problem"] == told[2]["structuredContent"]["message"]
 
 
-def test_a_line_that_is_too_long_and_no_json_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
-    odd = b'{"t": "%s", "id": "\xff"}' % (b"x" * 70_000)
-    answers, said = piped(tmp_path / "agent.db", odd, tool(7, "stats"), RECOLLECT_SERVER_BODY_BYTES="65536")
-    assert ([one["id"] for one in answers], said) == ([None, 7], "")
-
-
-def test_of_a_tool_that_is_not_there_only_those_are_told_that_are_offered(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        command(tmp_path / "agent.db", "--scope", SCOPE, "--read-only"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(),
-    ) as process:
-        told, _ = process.communicate(tool(1, "rememver"), timeout=60)
-    assert json.loads(told)["error"]["message"] == (
-        "there is no tool 'rememver'; known are recall, brief, search, why, get_memory, stats"
-    )
-
-
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_closes_the_store_well_and_is_no_failure(told: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
@@ -233,9 +219,13 @@ def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_
 LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' % (b'{\\"id\\": 4}' * 500)
 
 
+CLIENTS = JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call", params={"text": "x" * 5_000})
+
+
 @table(
     ("line", "id"),
     [
+        (CLIENTS.model_dump_json(by_alias=True, exclude_unset=True).encode(), 2),  # as the official client writes it
         (b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", %s}' % LONG, 2),
         (b'{"id": "a-2", %s, "jsonrpc": "2.0"}' % LONG, "a-2"),
         (b'{"method": "tools/call", %s, "jsonrpc": "2.0", "id": 2}' % LONG, 2),
@@ -255,12 +245,3 @@ def test_a_line_that_is_too_long_is_known_by_its_id_where_that_stands_at_an_edge
     line: bytes, id: str | int | None
 ) -> None:
     assert TooLong(line[:EDGE], line[-EDGE:]).id == id
-
-
-def test_the_official_client_is_answered_what_is_too_long(tmp_path: Path) -> None:
-    async def say() -> None:
-        async with over_stdio(tmp_path / "agent.db", "--scope", SCOPE) as client:
-            with pytest.raises(MCPError, match="a line has more than"):
-                await client.call_tool("remember", {"text": "x" * (LONGEST + 1)})
-
-    asyncio.run(asyncio.wait_for(say(), 60))
