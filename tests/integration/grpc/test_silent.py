@@ -58,7 +58,9 @@ def test_as_many_who_say_nothing_as_there_are_threads_hold_up_nobody() -> None:
         assert not begun.ended.acquire(blocking=False)
 
 
-def test_when_too_many_say_nothing_only_those_are_let_go_of_whoever_has_most() -> None:
+def test_when_too_many_say_nothing_only_those_are_let_go_of_whoever_has_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.grpc.server._LEAST_SECONDS", 0.5)
+    monkeypatch.setattr("recollect.grpc.patience.LONGEST_LOOK_AWAY", 0.05)
     with a_place(threads=2, waiting=8, seconds=LONGER) as place, silent(place) as begun:
         slow = begun.call(ANA)
         for _ in range(5):

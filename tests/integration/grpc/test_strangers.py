@@ -48,7 +48,8 @@ def test_whoever_says_what_they_want_to_know_is_told_though_many_say_nothing(mon
             assert found.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def test_a_stranger_who_says_nothing_is_not_waited_for_long() -> None:
+def test_a_stranger_who_says_nothing_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.grpc.server._STRANGERS_SECONDS", 0.05)
     with a_place() as place, silent(place, 1) as ended:
         assert ended.acquire(timeout=PATIENT)
 

@@ -180,7 +180,9 @@ def test_a_call_under_way_is_answered_when_the_server_stops() -> None:
         stopped.result(timeout=PATIENT)
 
 
-def test_a_caller_who_says_nothing_does_not_hold_up_a_stop() -> None:
+def test_a_caller_who_says_nothing_does_not_hold_up_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.grpc.server._LAST_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.grpc.patience.LONGEST_LOOK_AWAY", 0.05)
     with (
         a_place(seconds=2 * PATIENT, threads=1) as place,
         place.channel() as channel,
