@@ -84,16 +84,5 @@ def test_a_setting_that_cannot_be_is_refused_by_name(given: dict[str, object], p
         config.settings(given)
 
 
-@pytest.mark.parametrize(
-    ("variable", "text"), [("BUSY_TIMEOUT", "soon"), ("BUSY_TIMEOUT", "nan"), ("CACHE_BYTES", "1G")]
-)
-def test_an_environment_variable_that_is_no_number_is_named(
-    monkeypatch: pytest.MonkeyPatch, variable: str, text: str
-) -> None:
-    monkeypatch.setenv(f"RECOLLECT_{variable}", text)
-    with pytest.raises(FieldError, match=f"it comes from RECOLLECT_{variable}"):
-        config.settings()
-
-
 def test_a_key_is_never_shown() -> None:
     assert "k-1" not in repr(config.Settings(embedder_key="k-1"))

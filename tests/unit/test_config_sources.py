@@ -234,25 +234,27 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(tmp_path_factory: pytest.Te
         config.of_file(path)
 
 
-@pytest.mark.parametrize("text", ["true", "TRUE", " yes ", "1", "Yes"])
+@table("text", ["true", "TRUE", " yes ", "1", "Yes"])
 def test_a_variable_says_yes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_NOVELTY_ENABLED", text)
     assert config.settings().novelty.enabled is True
 
 
-@pytest.mark.parametrize("text", ["false", "False", "no", "0", " NO"])
+@table("text", ["false", "False", "no", "0", " NO"])
 def test_a_variable_says_no(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_QUARANTINE_ENABLED", text)
     assert config.settings().quarantine.enabled is False
 
 
-@pytest.mark.parametrize(
+@table(
     ("variable", "text", "refusal"),
     [
         ("RECOLLECT_NOVELTY_ENABLED", "on", "'on' is neither true nor false"),
         ("RECOLLECT_NOVELTY_THRESHOLD", "0,9", "'0,9' is no number"),
         ("RECOLLECT_NOVELTY_THRESHOLD", "9", r"9\.0 is not within 0\.\.1"),
         ("RECOLLECT_NOVELTY_THRESHOLD", "1e999", "inf is not a finite number"),
+        ("RECOLLECT_BUSY_TIMEOUT", "nan", "nan is not a finite number"),
+        ("RECOLLECT_CACHE_BYTES", "1G", "'1G' is no number"),
         ("RECOLLECT_SALIENCE_FULL_LENGTH", "5.5", r"'5\.5' is no number"),
         ("RECOLLECT_SECRETS_ACTION", "keep", "'keep' is no way to treat secrets"),
         ("RECOLLECT_DUPLICATES_BY_EMBEDDER", "m=0.9", "is a table, which one text cannot say; write it into a file"),
@@ -261,9 +263,10 @@ def test_a_variable_says_no(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_variable_that_cannot_be_is_refused_by_its_name(
     variable: str, text: str, refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(variable, text)
-    with pytest.raises(FieldError, match=f"{refusal}.*; it comes from {variable}"):
-        config.settings()
+    with monkeypatch.context() as environment:
+        environment.setenv(variable, text)
+        with pytest.raises(FieldError, match=f"{refusal}.*; it comes from {variable}"):
+            config.settings()
 
 
 @table(

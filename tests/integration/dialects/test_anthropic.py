@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.dialects.anthropic import RecollectAsyncMemoryTool, RecollectMemoryTool
+from tests.tables import table
 
 SCOPE = "acme/claude"
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
@@ -32,6 +33,13 @@ def engine() -> Iterator[recollect.Engine]:
 @pytest.fixture
 def tool(engine: recollect.Engine) -> RecollectMemoryTool:
     return RecollectMemoryTool(engine, SCOPE)
+
+
+@pytest.fixture
+def noted(tool: RecollectMemoryTool) -> RecollectMemoryTool:
+    """The same with one file."""
+    create(tool, NOTES, "there")
+    return tool
 
 
 def call(tool: Any, command: str, **given: Any) -> str:
@@ -170,7 +178,7 @@ def test_what_claude_wrote_is_recalled_with_the_name_of_its_file(
     assert "Ana prefers window seats" in context.text
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         "/etc/passwd",
@@ -197,17 +205,16 @@ def test_what_claude_wrote_is_recalled_with_the_name_of_its_file(
     ],
 )
 def test_a_path_that_is_odd_or_leads_elsewhere_is_refused_by_every_command(
-    tool: RecollectMemoryTool, engine: recollect.Engine, path: Any
+    noted: RecollectMemoryTool, engine: recollect.Engine, path: Any
 ) -> None:
-    create(tool, NOTES, "there")
     told = [
-        refusal(tool, "create", path=path, file_text="x"),
-        refusal(tool, "view", path=path),
-        refusal(tool, "str_replace", path=path, old_str="x", new_str="y"),
-        refusal(tool, "insert", path=path, insert_line=0, insert_text="x"),
-        refusal(tool, "delete", path=path),
-        refusal(tool, "rename", old_path=NOTES, new_path=path),
-        refusal(tool, "rename", old_path=path, new_path="/memories/elsewhere"),
+        refusal(noted, "create", path=path, file_text="x"),
+        refusal(noted, "view", path=path),
+        refusal(noted, "str_replace", path=path, old_str="x", new_str="y"),
+        refusal(noted, "insert", path=path, insert_line=0, insert_text="x"),
+        refusal(noted, "delete", path=path),
+        refusal(noted, "rename", old_path=NOTES, new_path=path),
+        refusal(noted, "rename", old_path=path, new_path="/memories/elsewhere"),
     ]
     assert all("path" in one.lower() and "does not exist" not in one for one in told)
     assert all(len(one.encode()) < 1_000 for one in told)
@@ -232,7 +239,7 @@ def test_a_folder_cannot_be_renamed_to_where_a_file_in_it_would_have_too_long_a_
     assert "x" * 200 in call(tool, "view", path="/memories/a")
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "because"),
     [
         (None, "Unknown command: None. It should be one of view, create, str_replace, insert, delete, rename."),
@@ -266,12 +273,11 @@ def test_a_folder_cannot_be_renamed_to_where_a_file_in_it_would_have_too_long_a_
     ],
 )
 def test_what_is_no_command_or_has_parameters_of_another_type_is_told_to_claude_and_nothing_changes(
-    engine: recollect.Engine, given: Any, because: str
+    noted: RecollectMemoryTool, engine: recollect.Engine, given: Any, because: str
 ) -> None:
-    tool, at_once = RecollectMemoryTool(engine, SCOPE), RecollectAsyncMemoryTool(engine, SCOPE)
-    create(tool, NOTES, "there")
+    at_once = RecollectAsyncMemoryTool(engine, SCOPE)
     with pytest.raises(ToolError) as refused:
-        tool.call(given)
+        noted.call(given)
     with pytest.raises(ToolError) as refused_at_once:
         asyncio.run(at_once.call(given))
     assert because in str(refused.value)
@@ -279,15 +285,14 @@ def test_what_is_no_command_or_has_parameters_of_another_type_is_told_to_claude_
     assert [one.text for one in engine.memories(scope=SCOPE)] == ["there"]
 
 
-@pytest.mark.parametrize("line", ["0", 0.0, True, None])
-def test_a_command_that_nobody_checked_is_refused_by_the_same_words(tool: RecollectMemoryTool, line: Any) -> None:
-    create(tool, NOTES, "there")
+@table("line", ["0", 0.0, True, None])
+def test_a_command_that_nobody_checked_is_refused_by_the_same_words(noted: RecollectMemoryTool, line: Any) -> None:
     insert = BetaMemoryTool20250818InsertCommand.construct(path=NOTES, insert_line=line, insert_text="x")
     with pytest.raises(ToolError, match="Invalid `insert_line` parameter"):
-        tool.insert(insert)
+        noted.insert(insert)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "because"),
     [
         (f"key: {SECRET}", "open the store with settings={'secrets.enabled': False}"),
@@ -299,13 +304,12 @@ def test_a_command_that_nobody_checked_is_refused_by_the_same_words(tool: Recoll
     ],
 )
 def test_what_cannot_be_kept_is_told_to_claude_and_nothing_changes(
-    tool: RecollectMemoryTool, text: Any, because: str
+    noted: RecollectMemoryTool, text: Any, because: str
 ) -> None:
-    assert because in refusal(tool, "create", path="/memories/odd.md", file_text=text)
-    create(tool, NOTES, "before")
-    assert because in refusal(tool, "str_replace", path=NOTES, old_str="before", new_str=text)
-    assert call(tool, "view", path=NOTES).endswith("before")
-    assert "odd.md" not in call(tool, "view", path="/memories")
+    assert because in refusal(noted, "create", path="/memories/odd.md", file_text=text)
+    assert because in refusal(noted, "str_replace", path=NOTES, old_str="there", new_str=text)
+    assert call(noted, "view", path=NOTES).endswith("there")
+    assert "odd.md" not in call(noted, "view", path="/memories")
 
 
 class Interrupted:

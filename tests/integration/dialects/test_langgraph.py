@@ -30,6 +30,7 @@ import recollect
 from recollect.dialects.langgraph import RecollectStore
 from recollect.dialects.sweeper import Sweeper
 from recollect.testing.keeping import Clock
+from tests.tables import table
 
 ROOT = "acme/graph"
 ANA, BEN = ("users", "ana"), ("users", "ben")
@@ -427,20 +428,20 @@ def test_a_sweeper_that_cannot_go_on_says_so_in_its_future_and_in_the_log(caplog
     assert "my secret" not in caplog.text + str(vars(record))
 
 
-@pytest.mark.parametrize("minutes", [0, -1, float("nan"), "5", True])
+@table("minutes", [0, -1, float("nan"), "5", True])
 def test_an_interval_that_cannot_be_is_refused(store: RecollectStore, minutes: Any, sweepers: Sweepers) -> None:
     with pytest.raises(recollect.InvalidInput, match="sweep_interval_minutes"):
         store.start_ttl_sweeper(minutes)
     assert sweepers() == []
 
 
-@pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), 1e300, "5", True])
+@table("ttl", [0, -1, float("nan"), float("inf"), 1e300, "5", True])
 def test_a_time_to_live_that_cannot_be_is_refused(store: RecollectStore, ttl: Any) -> None:
     with pytest.raises(recollect.InvalidInput, match="ttl"):
         store.put(ANA, "tea", {"text": "green"}, ttl=ttl)
 
 
-@pytest.mark.parametrize(
+@table(
     "ttl",
     [
         {"sweep_interval_minutes": 0},
@@ -457,7 +458,7 @@ def test_a_setting_that_cannot_be_or_would_do_nothing_is_refused(engine: recolle
         RecollectStore(engine, ROOT, ttl=ttl)
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "because"),
     [
         ({"text": f"the key is {SECRET}"}, r"not kept.*settings=\{'secrets.enabled': False\}"),
@@ -540,7 +541,7 @@ def test_nobody_changes_an_item_by_changing_what_was_given_or_got(store: Recolle
     assert again.value == {"tags": ["tea"]}
 
 
-@pytest.mark.parametrize("namespace", [("x" * 129,), ("deep",) * 15])
+@table("namespace", [("x" * 129,), ("deep",) * 15])
 def test_a_namespace_that_no_scope_can_be_is_refused(store: RecollectStore, namespace: tuple[str, ...]) -> None:
     with pytest.raises(recollect.ScopeError):
         store.put(namespace, "key", {"text": "nowhere"})

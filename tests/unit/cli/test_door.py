@@ -31,17 +31,12 @@ def test_what_stands_before_the_command_is_told_from_it(
     assert door.split(typed) == expected
 
 
-def test_the_engine_is_not_loaded_before_it_is_needed() -> None:
-    script = "import recollect.cli.door, sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "apsw", "pydantic", "mcp", "recollect.engine.engine", "recollect.config"} & set(loaded)
-
-
-def test_a_hook_loads_next_to_nothing() -> None:
+def test_the_door_loads_next_to_nothing_and_no_engine_before_it_is_needed() -> None:
     script = "import sys; bare = set(sys.modules); import recollect.cli.door; print(*(set(sys.modules) - bare))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     dear = {"asyncio", "click", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "ssl"}
     assert not {*dear, "tempfile", "traceback", "urllib.parse"} & set(loaded)
+    assert not {"numpy", "apsw", "pydantic", "mcp", "recollect.engine.engine", "recollect.config"} & set(loaded)
 
 
 def test_listing_tools_needs_no_engine_either() -> None:

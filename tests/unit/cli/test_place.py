@@ -7,11 +7,12 @@ from click.testing import CliRunner
 
 from recollect.cli.main import cli
 from recollect.cli.place import Place, at_home
+from tests.tables import table
 
 TEA = ("remember", "Ana likes tea", "--scope", "acme/ana")
 
 
-@pytest.mark.parametrize("path", ["agent.db", "~", "~other/agent.db", "a/~/agent.db", "/~/agent.db", ":memory:"])
+@table("path", ["agent.db", "~", "~other/agent.db", "a/~/agent.db", "/~/agent.db", ":memory:"])
 def test_only_a_home_at_the_beginning_is_one(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert at_home(path) == path

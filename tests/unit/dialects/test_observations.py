@@ -3,8 +3,8 @@
 import math
 import operator
 import pickle
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -179,13 +179,10 @@ def test_a_score_cannot_be_changed(score: Any) -> None:
 # Never compare the two.
 
 
-@pytest.mark.parametrize("compare", COMPARISONS)
 @given(one=SHARES, other=SHARES)
-def test_the_two_kinds_refuse_every_comparison_in_either_direction(
-    compare: Callable[[Any, Any], bool], one: float, other: float
-) -> None:
+def test_the_two_kinds_refuse_every_comparison_in_either_direction(one: float, other: float) -> None:
     search, context = SearchScore(value=one), ContextScore(value=other)
-    for pair in ((search, context), (context, search)):
+    for compare, pair in product(COMPARISONS, ((search, context), (context, search))):
         with pytest.raises(TypeError):
             compare(*pair)
         with pytest.raises(SchemesDiffer, match=r"'search'.*'session'|'session'.*'search'"):
@@ -205,17 +202,12 @@ def test_the_sort_that_the_document_warns_of_raises_a_type_error() -> None:
         _ = memories[0] in hits
 
 
-@pytest.mark.parametrize("kind", [SearchScore, ContextScore])
-@pytest.mark.parametrize("compare", COMPARISONS)
 @given(one=SHARES, other=SHARES)
-def test_within_one_kind_scores_order_by_value(
-    kind: type[SearchScore] | type[ContextScore],
-    compare: Callable[[Any, Any], bool],
-    one: float,
-    other: float,
-) -> None:
-    assert compare(kind(value=one), kind(value=other)) == compare(one, other)
-    assert compare(kind(value=one), kind(value=one, recency=0.5)) == compare(one, one)
+def test_within_one_kind_scores_order_by_value(one: float, other: float) -> None:
+    kinds: tuple[type[SearchScore] | type[ContextScore], ...] = (SearchScore, ContextScore)
+    for kind, compare in product(kinds, COMPARISONS):
+        assert compare(kind(value=one), kind(value=other)) == compare(one, other)
+        assert compare(kind(value=one), kind(value=one, recency=0.5)) == compare(one, one)
 
 
 @table("score", [SearchScore(value=0.5), ContextScore(value=0.5)])

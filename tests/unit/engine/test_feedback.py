@@ -17,6 +17,7 @@ from recollect.ports import Writing
 from recollect.stores.dictionary import DictionaryStore
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.keeping import Clock, a_note, a_trace, ids, put
+from tests.tables import table
 
 T = TypeVar("T")
 BELOW = Scope.parse("acme/ana/below")
@@ -41,7 +42,7 @@ def test_success_speaks_for_all_that_was_handed_over_once_for_each_context(store
     assert store.usage(SCOPE, ids("a")) == [Usage(followed=2)]
 
 
-@pytest.mark.parametrize("context", ["theirs", "nowhere", "\ud800", ""])
+@table("context", ["theirs", "nowhere", "\ud800", ""])
 def test_success_of_a_context_that_is_not_the_scopes_is_refused_and_nothing_is_noted(
     store: DictionaryStore, context: str
 ) -> None:

@@ -67,7 +67,7 @@ def is_part(few: Any, whole: Any, kept: Kept | None) -> bool:
     return set(few) == wanted and all(is_part(few[name], whole[name], kept[name]) for name in wanted)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@table("name", SHORT)
 def test_what_is_told_in_short_is_part_of_what_is_known(name: str, answers: Answers) -> None:
     whole, kept = answers[name], SHORT[name]
     told = short.told(kept, whole)
@@ -76,7 +76,7 @@ def test_what_is_told_in_short_is_part_of_what_is_known(name: str, answers: Answ
     assert all(is_part(told[field], whole[field], kept[field]) for field in set(told) - left_out)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@table("name", SHORT)
 def test_both_are_what_the_tool_says_that_it_gives(name: str, answers: Answers) -> None:
     schema = Draft202012Validator(entries()[name].output)
     schema.validate(answers[name])
@@ -102,7 +102,7 @@ def test_of_what_was_left_out_it_is_told_how_much_by_reason(answers: Answers) ->
     assert short.told(SHORT["search"], answers["search"])[LEFT_OUT] == answers["search"]["excluded"]
 
 
-@pytest.mark.parametrize("name", ["recall", "brief"])
+@table("name", ["recall", "brief"])
 def test_a_context_costs_hardly_more_than_its_text(name: str, answers: Answers) -> None:
     told = short.told(SHORT[name], answers[name])
     beside = len(to_json(told)) - len(to_json(told["text"]))
@@ -110,7 +110,7 @@ def test_a_context_costs_hardly_more_than_its_text(name: str, answers: Answers) 
     assert len(to_json(told)) < len(to_json(answers[name])) / 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "each"),
     [
         *((name, 1) for name in ("remember", "revise", "forget", "restore", "pin", "unpin")),

@@ -259,7 +259,7 @@ def told_at_once(request: bytes, takes: float = 0.0) -> bytes:
     return asyncio.run(asked())
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + HOST + b"\r\nGET"])
+@table("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + HOST + b"\r\nGET"])
 def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.connection.HEAD_SECONDS", 0.05)
     answer = told_at_once(sent)  # and the connection ends
@@ -287,7 +287,7 @@ async def refused(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWri
     return reader, writer
 
 
-@pytest.mark.parametrize("often", [1, 1_000_000 - 1])
+@table("often", [1, 1_000_000 - 1])
 def test_the_rest_of_a_body_that_is_answered_already_is_not_waited_for_long(
     often: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
