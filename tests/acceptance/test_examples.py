@@ -16,6 +16,8 @@ from .serving import served
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+WORDLLAMA, HASHING = (pytest.param(name, marks=pytest.mark.thorough) for name in ("wordllama", "hashing"))
+"""What an example is run with as well: it is to tell the same whatever embeds."""
 
 
 def told(program: str, folder: Path, embedder: str, *arguments: str, **variables: str) -> list[str]:
@@ -35,7 +37,7 @@ def test_the_first_ranking_is_ranked_explained_and_packed(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("embedder", ["wordllama", "minilm", "hashing"])
+@pytest.mark.parametrize("embedder", ["minilm", WORDLLAMA, HASHING])
 def test_the_travel_assistant_knows_what_she_wants_now_and_what_she_wanted(embedder: str, tmp_path: Path) -> None:
     lines = told("travel_assistant.py", tmp_path, embedder)
     assert lines[0] == "what she said, and says now: ['Ana prefers window seats', 'Ana prefers aisle seats now']"
@@ -45,7 +47,7 @@ def test_the_travel_assistant_knows_what_she_wants_now_and_what_she_wanted(embed
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("embedder", ["wordllama", "minilm", "hashing"])
+@pytest.mark.parametrize("embedder", ["minilm", WORDLLAMA, HASHING])
 def test_the_release_agent_avoids_what_went_wrong_before(embedder: str, tmp_path: Path) -> None:
     lines = told("release_agent.py", tmp_path, embedder)
     ends = [line for line in lines if line.startswith("  outcome ")]
@@ -63,7 +65,7 @@ def test_the_release_agent_avoids_what_went_wrong_before(embedder: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+@pytest.mark.parametrize("embedder", ["wordllama", HASHING])
 def test_the_service_desk_learns_from_its_colleagues_and_shows_it(embedder: str, tmp_path: Path) -> None:
     lines = told("service_desk.py", tmp_path, embedder)
     assert lines[0] == "colleagues said 40 times that a memory helped, 32 times that it misled"
@@ -97,7 +99,7 @@ def test_a_client_over_grpc_asks_the_server_that_is_named(tmp_path: Path) -> Non
         assert server.given("stats", {})["memories"] > 0
 
 
-@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+@pytest.mark.parametrize("embedder", ["wordllama", HASHING])
 def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_path: Path) -> None:
     lines = told("grpc_client.py", tmp_path, embedder)
     assert lines[0] == "created: Ana prefers window seats"
@@ -123,7 +125,7 @@ def test_the_langgraph_store_shares_between_threads_what_one_of_them_learned(tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("embedder", ["wordllama", "hashing"])
+@pytest.mark.parametrize("embedder", ["wordllama", HASHING])
 def test_the_agents_session_carries_its_history_and_its_agent_knows_what_another_one_heard(
     embedder: str, tmp_path: Path
 ) -> None:
