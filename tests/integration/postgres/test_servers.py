@@ -22,7 +22,8 @@ ANA, BEN = "acme/ana", "rival/ben"
 SEAT = "Ana prefers window seats"
 SHORT = {"busy_timeout": 2.0}
 """Long enough for a slow machine to connect."""
-TIMES = 300
+FEW, MANY = 60, 300
+"""How often two processes say the same, by default and in a thorough run."""
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +45,22 @@ def killed_url(mortal: Server) -> Iterator[str]:
 # many at once
 
 
-def test_the_same_text_from_two_processes_is_one_memory_and_all_hear_of_it(postgres_store_url: str) -> None:
+def test_the_same_text_from_two_processes_is_one_memory_and_all_hear_of_it(
+    postgres_store_url: str, thorough: bool
+) -> None:
+    times = MANY if thorough else FEW
     an_engine(postgres_store_url).close()
-    processes = [Process(rig.says_the_same, postgres_store_url, ANA, SEAT, TIMES) for _ in range(2)]
+    processes = [Process(rig.says_the_same, postgres_store_url, ANA, SEAT, times) for _ in range(2)]
     assert [one.hear() for one in processes] == [("ready",)] * 2
     for one in processes:
         one.tell()
     heard = [said for one in processes for said in one.end()]
     assert len({id for _, id in heard}) == 1
-    assert Counter(verdict for verdict, _ in heard) == {"Created": 1, "Reinforced": 2 * TIMES - 1}
+    assert Counter(verdict for verdict, _ in heard) == {"Created": 1, "Reinforced": 2 * times - 1}
     with an_engine(postgres_store_url) as engine:
         (memory,) = engine.memories(scope=ANA, statuses=list(recollect.Status))
         assert (memory.text, memory.revisions) == (SEAT, 1)
-        assert engine.usage(memory.id, scope=ANA).echoed == 2 * TIMES - 1
+        assert engine.usage(memory.id, scope=ANA).echoed == 2 * times - 1
 
 
 def test_two_stores_whose_columns_are_in_memory_see_each_other_at_the_next_search(postgres_store_url: str) -> None:
@@ -240,10 +244,12 @@ def test_who_waits_for_a_killed_server_no_longer_is_told_to_try_again(mortal: Se
     assert_once(killed_url, outcomes)
 
 
-def test_backends_that_are_ended_at_random_lose_and_double_nothing(mortal: Server, killed_url: str) -> None:
+def test_backends_that_are_ended_at_random_lose_and_double_nothing(
+    mortal: Server, killed_url: str, thorough: bool
+) -> None:
     dice = random.Random(0)
     with writers_on(killed_url, patience=30) as writers, mortal.admin() as admin:
-        for _ in range(40):
+        for _ in range(40 if thorough else 15):
             writers.wait_for_more(1)
             ours = admin.execute("SELECT pid FROM pg_stat_activity WHERE usename = 'recollect'").fetchall()
             if ours:
