@@ -17,9 +17,9 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "agent.db")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new file, and an empty store on PostgreSQL."""
+    """A new file; and an empty store on PostgreSQL, in a thorough run or if the test is one `on_both_stores`."""
     if request.param == "sqlite":
         return str(tmp_path / "agent.db")
     url: str = request.getfixturevalue("postgres_store_url")

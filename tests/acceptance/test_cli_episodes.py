@@ -10,6 +10,7 @@ from click.testing import Result
 from recollect.engine.episodes import FAILURES, SIMILAR
 
 from .shell import Shell
+from .stores import on_both_stores
 
 SCOPE = "acme/ana"
 ANA, BEN = ("--scope", SCOPE), ("--scope", "acme/ben")
@@ -62,6 +63,7 @@ class TestStart:
             [begun.stdout.strip(), MONDAY, "under way", "", "", FLIGHTS]
         ]
 
+    @on_both_stores
     def test_all_that_is_said_of_it_is_kept(self, shell: Shell) -> None:
         steps = ("--plan", "compare fares", "--plan", "book")
         found = shell.json("episodes", "start", FLIGHTS, *ANA, *BEGAN, *steps, "--session", "trip", "--pin")
@@ -94,6 +96,7 @@ class TestStart:
         assert (memory["kind"], memory["level"]) == ("task", "episode")
         assert (memory["provenance"], memory["source"], memory["shared"]) == ("tool_internal", "ticket-7", True)
 
+    @on_both_stores
     def test_under_its_key_it_is_begun_once_and_another_one_is_not_begun(self, shell: Shell) -> None:
         id = begin(shell, "--key", "k1")
         assert begin(shell, "--key", "k1") == id
@@ -106,6 +109,7 @@ class TestStart:
         id = shell("episodes", "start", "-", *ANA, stdin=f"{FLIGHTS}\nand the hotel\n").stdout.strip()
         assert shown(shell, id)["task"] == f"{FLIGHTS}\nand the hotel"
 
+    @on_both_stores
     def test_what_reads_like_orders_is_found_once_it_is_released(self, shell: Shell) -> None:
         begun = shell("episodes", "start", ORDERS, *ANA, "--provenance", "tool_external")
         id, told = begun.stdout.strip(), begun.stderr.splitlines()
@@ -161,6 +165,7 @@ class TestStart:
 
 
 class TestRecord:
+    @on_both_stores
     def test_what_was_done_is_kept_in_its_order(self, shell: Shell) -> None:
         id = begin(shell, *BEGAN)
         recorded = record(shell, id, "--input", "Lisbon, 14 April", "--output", "3 fares", "--at", "2026-03-02T09:05Z")
@@ -265,6 +270,7 @@ class TestComplete:
         assert [one["confidence"] for one in memories] == pytest.approx([0.78, 0.42])
         assert LUGGAGE in shell("recall", "is luggage in the cheapest fare?", *ANA).stdout
 
+    @on_both_stores
     def test_the_run_that_is_told_can_be_undone(self, shell: Shell) -> None:
         id = begin(shell)
         done = shell("episodes", "complete", id, "0.8", *ANA, "--lesson", LUGGAGE)
@@ -385,6 +391,7 @@ def test_a_scope_is_asked_for(words: tuple[str, ...], tmp_path: Path) -> None:
 
 
 class TestSimilar:
+    @on_both_stores
     def test_they_come_by_similarity_times_value_with_what_they_taught(self, shell: Shell) -> None:
         smooth = end(shell, 1, "--lesson", LUGGAGE)
         worth = end(shell, 0.65, "--failure", LOGOUT)
@@ -481,6 +488,7 @@ class TestSimilar:
 
 
 class TestFailures:
+    @on_both_stores
     def test_what_went_wrong_is_told_once_with_how_often(self, shell: Shell) -> None:
         first = end(shell, 0.65, "--failure", LOGOUT, "--lesson", LUGGAGE)
         end(shell, 0.5, "--failure", LOGOUT.upper(), "--failure", "There was a strike")
@@ -538,6 +546,7 @@ class TestFailures:
 
 
 class TestList:
+    @on_both_stores
     def test_the_latest_come_first_and_some_can_be_asked_for(self, shell: Shell) -> None:
         ids = [begin(shell, "--at", f"2026-03-0{day}", *more) for day, more in ((2, ()), (3, ("--pin",)), (4, ()))]
         shell("episodes", "complete", ids[1], "0.2", *ANA)
@@ -667,6 +676,7 @@ class TestTerminal:
         assert (names.split(), place.split()[2]) == (["score", "episodes", "id"], id)
         assert text.startswith(f"  {LOGOUT}")
 
+    @on_both_stores
     def test_who_gets_nothing_is_told_which_scopes_there_are(self, done: str, shell: Shell) -> None:
         for words in (("list",), ("similar", FLIGHTS), ("failures", FLIGHTS)):
             seen = shell.terminal("episodes", *words, "--scope", "acme/anna", NO_COLOR="1")
@@ -698,6 +708,7 @@ class TestPrune:
         assert shell("admin", "prune-episodes").output == "no episode has had its day; nothing was written\n"
         assert shell.json("admin", "prune-episodes") == {"runs": []}
 
+    @on_both_stores
     def test_what_teaches_too_little_goes_and_comes_back(self, shell: Shell) -> None:
         failed, _ = end(shell, 0.1), end(shell, 0.12)
         dry = shell(*self.NORMALISED, "admin", "prune-episodes", "--dry-run")

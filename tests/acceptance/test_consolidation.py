@@ -22,6 +22,8 @@ from recollect.model.plan import Act, Plan
 from recollect.testing.keeping import Clock
 from tests.examples import at_most
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -88,6 +90,7 @@ def active(engine: recollect.Engine, scope: str = ANA) -> set[str]:
 
 
 class TestConsolidating:
+    @on_both_stores
     def test_one_speaks_for_all_with_its_lineage_and_is_found_when_they_are_not(self, memory: recollect.Engine) -> None:
         fill(memory)
         ids = near(memory, WORKS, importance=0.4, tags=("work",))
@@ -157,6 +160,7 @@ class TestConsolidating:
             (made,) = [one for one in memory.memories(scope=ANA) if one.derived_from]
             assert (made.text, made.importance) == (WORKS[2], 0.4 + 0.1)
 
+    @on_both_stores
     def test_other_scopes_pinned_memories_events_and_records_stay(self, memory: recollect.Engine) -> None:
         fill(memory)
         fill(memory, scope="acme")
@@ -208,6 +212,7 @@ class TestConsolidating:
 
 
 class TestPlans:
+    @on_both_stores
     def test_what_changed_since_is_named_and_nothing_is_written(self, memory: recollect.Engine) -> None:
         fill(memory)
         ids = near(memory, WORKS)
@@ -222,6 +227,7 @@ class TestPlans:
         assert again.hash != plan.hash
         assert memory.apply(again).run is not None
 
+    @on_both_stores
     def test_one_that_was_erased_since_is_named(self, memory: recollect.Engine) -> None:
         fill(memory)
         ids = near(memory, WORKS)
@@ -230,6 +236,7 @@ class TestPlans:
         with pytest.raises(Conflict, match="is not there any more; plan again"):
             memory.apply(plan)
 
+    @on_both_stores
     def test_the_same_plan_is_applied_once(self, memory: recollect.Engine) -> None:
         fill(memory)
         near(memory, WORKS)
@@ -300,6 +307,7 @@ def _plan(plan: Plan, steps: Sequence[Any]) -> Plan:
 
 
 class TestUndoing:
+    @on_both_stores
     def test_all_stands_as_it_did_also_if_others_wrote_elsewhere(
         self, memory: recollect.Engine, target: str, clock: Clock
     ) -> None:
@@ -320,6 +328,7 @@ class TestUndoing:
         assert {after[id][0].status for id in made} == {Status.FORGOTTEN}
         assert set(undone.ids) == set(run.ids)
 
+    @on_both_stores
     def test_it_is_refused_once_anything_of_it_has_changed(self, memory: recollect.Engine) -> None:
         fill(memory)
         near(memory, WORKS)

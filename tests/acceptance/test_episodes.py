@@ -26,6 +26,8 @@ from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Up
 from recollect.testing.keeping import Clock
 from tests.tables import table
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -58,6 +60,7 @@ def finished(engine: recollect.Engine, task: str, outcome: float, *, scope: str 
 # --- a task from its beginning to its end
 
 
+@on_both_stores
 def test_a_task_is_told_with_all_that_was_done_for_it(memory: recollect.Engine, clock: Clock) -> None:
     episodes = memory.episodes
     begun = episodes.start(DEPLOY, scope=ANA, plan=["build", "push"], session="s1")
@@ -84,6 +87,7 @@ def test_a_task_is_told_with_all_that_was_done_for_it(memory: recollect.Engine, 
     assert episodes.show(begun.id, scope=ANA).outcome == done.outcome
 
 
+@on_both_stores
 def test_what_a_task_taught_is_remembered_with_its_origin_and_how_sure_it_is(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA, session="s1")
     done = memory.episodes.complete(begun.id, 0.25, scope=ANA, lessons=[LESSON], failure_modes=[DENIED])
@@ -97,6 +101,7 @@ def test_what_a_task_taught_is_remembered_with_its_origin_and_how_sure_it_is(mem
     assert lesson.id in [one.id for one in found.packed]
 
 
+@on_both_stores
 def test_what_several_tasks_taught_is_of_all_of_them_and_as_sure_as_by_the_surest(memory: recollect.Engine) -> None:
     outcomes, begun = (0.9, 0.1, 0.9), [memory.episodes.start(DEPLOY, scope=ANA).id for _ in range(3)]
     told = [
@@ -165,6 +170,7 @@ def test_a_lesson_of_which_nothing_may_be_kept_is_refused(memory: recollect.Engi
     assert (caught.value.field, records(memory, None)) == (field, [])
 
 
+@on_both_stores
 def test_tasks_and_actions_are_recalled_only_where_they_are_asked_for(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
     memory.episodes.record(begun.id, "shell", scope=ANA, input=DEPLOY)
@@ -207,6 +213,7 @@ def test_what_is_over_is_over(memory: recollect.Engine) -> None:
         memory.episodes.complete(away.id, 1.0, scope=ANA)
 
 
+@on_both_stores
 def test_an_episode_of_somebody_else_is_not_there(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
     plain = memory.remember("a seat by the window", scope=ANA)
@@ -223,6 +230,7 @@ def test_an_episode_of_somebody_else_is_not_there(memory: recollect.Engine) -> N
     assert memory.episodes.similar(DEPLOY, scope=BEN) == []
 
 
+@on_both_stores
 def test_a_shared_episode_is_found_below_and_changed_only_where_it_is(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope="acme", shared=True)
     memory.episodes.record(begun.id, "shell", scope="acme", input="make")
@@ -348,6 +356,7 @@ def test_who_corrects_the_words_of_a_task_by_hand_changes_nothing_of_how_it_went
 # --- similar tasks
 
 
+@on_both_stores
 def test_similar_tasks_come_by_similarity_times_value(memory: recollect.Engine) -> None:
     best = finished(memory, "deploy the web service to production", 0.65)
     hard = finished(memory, "deploy the web service to production now", 0.0)
@@ -367,6 +376,7 @@ def test_similar_tasks_come_by_similarity_times_value(memory: recollect.Engine) 
     ]
 
 
+@on_both_stores
 def test_the_best_of_many_are_those_of_all(memory: recollect.Engine) -> None:
     things = ["bread", "cake", "pie", "buns", "rolls", "tarts"]
     for number in range(200):
@@ -383,6 +393,7 @@ def test_the_best_of_many_are_those_of_all(memory: recollect.Engine) -> None:
     assert set(modes[0].episodes) == {one.episode.id for one in every if modes[0].text in one.episode.failure_modes}
 
 
+@on_both_stores
 def test_what_went_wrong_before_can_be_asked_for_alone(memory: recollect.Engine) -> None:
     first = finished(memory, "deploy the web service", 0.2, failure_modes=[DENIED, "the disk was full"])
     again = finished(memory, "deploy the web service again", 0.6, failure_modes=[DENIED])
@@ -395,6 +406,7 @@ def test_what_went_wrong_before_can_be_asked_for_alone(memory: recollect.Engine)
     assert memory.episodes.failure_modes("bake bread", scope=ANA, min_score=0.9) == []
 
 
+@on_both_stores
 def test_looking_counts_as_no_use_and_writes_nothing(memory: recollect.Engine) -> None:
     done = finished(memory, DEPLOY, 0.6, lessons=[LESSON], failure_modes=[DENIED])
     before = list(memory.export())
@@ -405,6 +417,7 @@ def test_looking_counts_as_no_use_and_writes_nothing(memory: recollect.Engine) -
     assert list(memory.export()) == before
 
 
+@on_both_stores
 def test_episodes_are_listed_the_latest_first(memory: recollect.Engine, clock: Clock) -> None:
     first = finished(memory, DEPLOY, 0.6)
     clock.move(MINUTE)
@@ -513,6 +526,7 @@ def test_an_action_that_somebody_changed_by_hand_is_in_nobodys_way(
 # --- a success speaks for what it was decided by
 
 
+@on_both_stores
 def test_success_is_noted_of_what_was_recalled_for_it_and_moves_no_vote(memory: recollect.Engine) -> None:
     seat = memory.remember("pushing images needs a login", scope=ANA).id
     used = memory.recall("pushing images", scope=ANA)
@@ -560,6 +574,7 @@ def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recoll
     assert len(memory.episodes.complete(begun, 1.0, scope=ANA).actions) == 1
 
 
+@on_both_stores
 def test_what_was_done_and_is_forgotten_speaks_for_nothing_when_an_undo_is_undone(memory: recollect.Engine) -> None:
     seat = memory.remember("pushing images needs a login", scope=ANA).id
     used = str(memory.recall("pushing images", scope=ANA).id)
@@ -596,6 +611,7 @@ def test_a_context_of_somebody_else_is_not_there(memory: recollect.Engine) -> No
 # --- letting go
 
 
+@on_both_stores
 def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clock: Clock) -> None:
     few = {"episodic": {"max_episodes": 2}}
     with recollect.open(target, embedder="hashing", clock=clock, settings=few) as memory:
@@ -657,6 +673,7 @@ def test_a_plan_is_refused_if_anything_in_it_changed_or_somebody_forged_it(targe
 # --- erased, moved, and known before
 
 
+@on_both_stores
 def test_what_is_erased_takes_with_it_what_was_done_and_learned(target: str) -> None:
     canary = "xylophone93"
     with recollect.open(target, embedder="hashing") as memory:
@@ -676,6 +693,7 @@ def test_what_is_erased_takes_with_it_what_was_done_and_learned(target: str) -> 
             assert canary.encode() not in file.read_bytes()
 
 
+@on_both_stores
 def test_an_archive_carries_them(target: str, tmp_path: Path) -> None:
     with recollect.open(target, embedder="hashing") as memory:
         begun = memory.episodes.start(DEPLOY, scope=ANA, plan=["build"])
@@ -692,6 +710,7 @@ def test_an_archive_carries_them(target: str, tmp_path: Path) -> None:
 # --- time, several at once, and death
 
 
+@on_both_stores
 def test_a_clock_that_goes_back_changes_no_order(memory: recollect.Engine, clock: Clock) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
     clock.move(-DAY)
@@ -705,6 +724,7 @@ def test_a_clock_that_goes_back_changes_no_order(memory: recollect.Engine, clock
     assert memory.episodes.show(begun.id, scope=ANA).actions == done.actions
 
 
+@on_both_stores
 def test_what_was_done_before_is_put_in_its_place(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA, at=BEGAN - DAY)
     assert begun.started_at == BEGAN - DAY
@@ -762,6 +782,7 @@ def test_a_task_of_the_past_ends_in_the_past(memory: recollect.Engine) -> None:
     assert ended.outcome.at == BEGAN - DAY, "none ends before it began"
 
 
+@on_both_stores
 def test_a_retry_under_a_key_is_done_once(memory: recollect.Engine) -> None:
     one, other = (memory.episodes.start(DEPLOY, scope=ANA, key="start") for _ in range(2))
     assert one == other
@@ -780,6 +801,7 @@ def test_a_retry_under_a_key_is_done_once(memory: recollect.Engine) -> None:
     assert len(late.actions) == 1
 
 
+@on_both_stores
 def test_many_threads_lose_no_action_and_complete_once(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
     with ThreadPoolExecutor(8) as pool:
@@ -800,6 +822,7 @@ def _joins(target: str, id: str, by: int) -> bool:
         return not memory.episodes.complete(id, 0.6, scope=ANA, lessons=[LESSON]).again
 
 
+@on_both_stores
 def test_processes_that_work_at_one_task_lose_no_action_and_complete_it_once(target: str) -> None:
     with recollect.open(target, embedder="hashing") as memory:
         begun = memory.episodes.start(DEPLOY, scope=ANA).id
@@ -826,6 +849,7 @@ def _works(target: str, out: Connection) -> None:
             out.send(("complete", begun.id, number))
 
 
+@on_both_stores
 def test_who_is_killed_has_lost_nothing_that_was_acknowledged(target: str) -> None:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)

@@ -16,6 +16,7 @@ from recollect.stores.dictionary import DictionaryStore
 from recollect.testing.keeping import Clock
 
 from .shell import Shell
+from .stores import on_both_stores
 
 ANA = "acme/ana"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -186,6 +187,7 @@ def test_who_erases_what_speaks_for_others_is_told_that_these_still_say_it(anywh
     assert {anywhere.get(id, scope=ANA).status for id in ids} == {Status.CONSOLIDATED}
 
 
+@on_both_stores
 def test_who_erases_what_was_extracted_is_told_of_the_event_that_still_says_it(memory: recollect.Engine) -> None:
     memory.observe([{"text": "I prefer small places with a garden.", "at": BEGAN}], scope=ANA)
     (read,) = memory.extract_events(scope=ANA).extracted
@@ -224,6 +226,7 @@ def test_what_holds_again_is_not_put_away_behind_what_is_gone(anywhere: recollec
     assert anywhere.get(two, scope=ANA).status is Status.ACTIVE
 
 
+@on_both_stores
 def test_a_run_of_which_all_was_erased_cannot_be_undone(memory: recollect.Engine) -> None:
     ids = told(memory)
     run = merged(memory, ids)
@@ -233,6 +236,7 @@ def test_a_run_of_which_all_was_erased_cannot_be_undone(memory: recollect.Engine
         memory.undo(run, scope=ANA)
 
 
+@on_both_stores
 def test_a_version_that_was_revised_away_does_not_come_back(memory: recollect.Engine) -> None:
     first = memory.remember(HONEY, scope=ANA)
     second = memory.revise(first.id, "Breakfast smells of nothing", scope=ANA)
@@ -241,6 +245,7 @@ def test_a_version_that_was_revised_away_does_not_come_back(memory: recollect.En
         memory.undo(int(second.memory.commit or 0), scope=ANA)
 
 
+@on_both_stores
 def test_undoing_a_rollup_brings_back_nothing_of_an_event_that_was_erased(memory: recollect.Engine) -> None:
     events = [{"text": f"Ben plants row {day} of the garden", "at": BEGAN + timedelta(days=day)} for day in range(4)]
     memory.observe(events, scope=ANA)

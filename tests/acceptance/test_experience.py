@@ -18,6 +18,7 @@ from recollect.providers.hashing import Hashing
 from recollect.ranking.profiles import built_in
 from recollect.testing.keeping import Clock
 
+from .stores import on_both_stores
 from .test_replay import edited
 
 ANA = "acme/ana"
@@ -77,6 +78,7 @@ def everything_since(agent: Agent, ids: list[str]) -> None:
         engine.feedback(again.id or "", scope=ANA, misled=[again.packed[0].id], by="ben")
 
 
+@on_both_stores
 @pytest.mark.parametrize("profile", PROFILES)
 def test_signals_say_what_they_said_when_it_was_asked(agent: Agent, profile: str) -> None:
     context = agent.recall(profile=profile)
@@ -141,6 +143,7 @@ def test_who_is_shown_for_being_pinned_and_does_not_pass_the_gates_is_no_candida
     assert found.opinions.shape[1] == len(agent.engine.search("vegan", scope=ANA, limit=50))
 
 
+@on_both_stores
 def test_only_contexts_that_anybody_said_anything_of_teach_and_each_scope_its_own(agent: Agent) -> None:
     first, silent, last = (agent.recall(question) for question in ("which seats?", "which meals?", "which flights?"))
     agent.engine.remember("Ben wants seats", scope="acme/ben")
@@ -174,6 +177,7 @@ def test_a_brief_teaches_what_takes_no_question_and_a_question_what_needs_one(ag
     assert left_out == [{LeftOut.UNASKED: 1}, {LeftOut.ASKED: 1}]
 
 
+@on_both_stores
 def test_learning_counts_as_no_use_and_writes_nothing(agent: Agent) -> None:
     context = agent.recall()
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
@@ -183,6 +187,7 @@ def test_learning_counts_as_no_use_and_writes_nothing(agent: Agent) -> None:
     assert before == (agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed])
 
 
+@on_both_stores
 def test_what_was_erased_since_was_not_shown(agent: Agent) -> None:
     context = agent.recall()
     gone, kept = (scored for scored in context.packed[:2])
@@ -196,6 +201,7 @@ def test_what_was_erased_since_was_not_shown(agent: Agent) -> None:
     assert agent.told() == ()
 
 
+@on_both_stores
 @pytest.mark.parametrize("gone", [0, -1])
 def test_where_something_shown_was_erased_since_nobody_knows_the_places(agent: Agent, gone: int) -> None:
     """Else who stood second would count as the first."""
@@ -210,6 +216,7 @@ def test_where_something_shown_was_erased_since_nobody_knows_the_places(agent: A
     assert found.votes
 
 
+@on_both_stores
 def test_where_something_else_was_erased_places_are_known(agent: Agent) -> None:
     context = agent.judged(tokens=recollect.Budget(2_000, items=2))
     shown = {scored.id for scored in context.packed}
@@ -218,6 +225,7 @@ def test_where_something_else_was_erased_places_are_known(agent: Agent) -> None:
     assert agent.only().placed
 
 
+@on_both_stores
 def test_a_context_that_came_from_another_store_is_left_out(
     agent: Agent, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -274,6 +282,7 @@ class TestNothingLeavesTheMachine:
         found = self.experience(target, model)
         assert ([one.context for one in found.told], dict(found.left_out)) == (made, {})
 
+    @on_both_stores
     def test_contexts_of_another_model_are_left_out(self, target: str) -> None:
         with recollect.open(target, embedder="hashing-32") as engine:
             engine.remember("Ana wants seats", scope=ANA)
@@ -295,6 +304,7 @@ class TestNothingLeavesTheMachine:
         found = self.experience(other, model)
         assert (found.told, found.left_out) == ((), {LeftOut.UNRECORDED: 1})
 
+    @on_both_stores
     def test_contexts_of_records_that_lost_their_directions_since_are_left_out(self, target: str) -> None:
         model, clock = Silenced(), Clock(datetime(2026, 3, 2, 9, tzinfo=UTC))
         with recollect.open(target, embedder=model, clock=clock) as engine:

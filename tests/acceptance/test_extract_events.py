@@ -27,6 +27,7 @@ from tests.integration.providers.chat_server import TEA, proposing, shown
 from tests.integration.providers.server import Act, Handler, Request, Server, saying, serving
 
 from .shell import Shell
+from .stores import on_both_stores
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -95,6 +96,7 @@ def everything(engine: recollect.Engine, scope: str = ANA) -> list[tuple[Any, ..
     )
 
 
+@on_both_stores
 def test_memories_come_of_events_and_name_them(memory: recollect.Engine) -> None:
     events = memory.observe(told(), scope=ANA, source="chat-7")
 
@@ -117,6 +119,7 @@ def test_without_a_source_it_is_the_session_that_it_came_from(memory: recollect.
     assert {one.source for one in plain(memory)} == {"s1"}
 
 
+@on_both_stores
 def test_the_same_again_reads_nothing_and_changes_nothing(memory: recollect.Engine, clock: Clock) -> None:
     memory.observe(told(), scope=ANA)
     memory.extract_events(scope=ANA)
@@ -127,6 +130,7 @@ def test_the_same_again_reads_nothing_and_changes_nothing(memory: recollect.Engi
     assert list(memory.export()) == before
 
 
+@on_both_stores
 def test_what_comes_late_is_read_with_what_was_said_around_it_and_nothing_else(
     memory: recollect.Engine, clock: Clock
 ) -> None:
@@ -140,6 +144,7 @@ def test_what_comes_late_is_read_with_what_was_said_around_it_and_nothing_else(
     assert HOTEL in texts(memory)
 
 
+@on_both_stores
 def test_each_scope_is_read_by_itself(memory: recollect.Engine) -> None:
     memory.observe(told(), scope=ANA)
     memory.observe(told([("Ben", HOTEL)]), scope=BEN)
@@ -149,6 +154,7 @@ def test_each_scope_is_read_by_itself(memory: recollect.Engine) -> None:
     assert memory.extract_events(scope=ANA).events == 3
 
 
+@on_both_stores
 def test_events_that_are_unindexed_count_as_said_and_those_put_away_do_not(target: str, clock: Clock) -> None:
     novelty = {"novelty": {"enabled": True}}
     with recollect.open(target, embedder="hashing", clock=clock, settings=novelty) as memory:
@@ -159,6 +165,7 @@ def test_events_that_are_unindexed_count_as_said_and_those_put_away_do_not(targe
         assert [(one.speaker, one.text) for one in plain(memory)] == [("Ana", HOTEL), ("Ben", HOTEL)]
 
 
+@on_both_stores
 def test_an_event_that_is_restored_is_read_then(memory: recollect.Engine, clock: Clock) -> None:
     (event,) = memory.observe(told([("Ana", HOTEL)]), scope=ANA)
     memory.forget(str(event.id), scope=ANA)
@@ -168,6 +175,7 @@ def test_an_event_that_is_restored_is_read_then(memory: recollect.Engine, clock:
     assert verdicts(memory.extract_events(scope=ANA)) == ["Created"]
 
 
+@on_both_stores
 def test_an_event_that_was_corrected_is_read_again(memory: recollect.Engine, clock: Clock) -> None:
     (event,) = memory.observe(told([("Ana", GARDEN)]), scope=ANA)
     memory.extract_events(scope=ANA)
@@ -225,6 +233,7 @@ def test_what_a_tool_said_is_trusted_no_more_than_the_event(memory: recollect.En
     assert plain(memory, statuses=tuple(Status))
 
 
+@on_both_stores
 def test_what_left_an_index_since_because_it_is_old_or_came_back_is_not_read_again(
     memory: recollect.Engine, clock: Clock
 ) -> None:
@@ -272,6 +281,7 @@ def test_how_far_it_is_is_told_day_by_day(memory: recollect.Engine) -> None:
 
 
 class TestErasing:
+    @on_both_stores
     def test_an_event_takes_along_what_came_of_it(self, memory: recollect.Engine) -> None:
         events = memory.observe(told(), scope=ANA)
         memory.extract_events(scope=ANA)
@@ -285,6 +295,7 @@ class TestErasing:
         memory.extract_events(scope=ANA)
         assert texts(memory, statuses=tuple(Status)) == [GARDEN]
 
+    @on_both_stores
     def test_a_source_takes_along_what_came_of_it(self, memory: recollect.Engine) -> None:
         memory.observe(told(), scope=ANA, source="chat-7")
         memory.extract_events(scope=ANA)
@@ -292,6 +303,7 @@ class TestErasing:
         assert memory.extract_events(scope=ANA).events == 0
         assert memory.memories(scope=ANA, statuses=tuple(Status)) == []
 
+    @on_both_stores
     def test_what_is_erased_while_a_model_reads_it_never_comes_back(self, target: str, clock: Clock) -> None:
         erased = list[str]()
 

@@ -19,6 +19,7 @@ from recollect.testing.keeping import a_vote
 from recollect.wiring import re_embed
 
 from .shell import Shell
+from .stores import on_both_stores
 
 ANA, TEAM, BEN = "acme/ana", "acme", "acme/ben"
 NOW, DAY = datetime(2026, 3, 1, tzinfo=UTC), timedelta(days=1)
@@ -63,6 +64,7 @@ def a_context(memory: recollect.Engine, scope: str = ANA) -> recollect.Context:
     return context
 
 
+@on_both_stores
 def test_what_an_answer_quotes_is_noted_once_and_moves_nothing(memory: recollect.Engine) -> None:
     seat, meal, train = told(memory, SEAT, MEAL, TRAIN)
     context = a_context(memory)
@@ -119,6 +121,7 @@ def test_an_answer_is_screened_and_nothing_of_it_is_kept(memory: recollect.Engin
         assert word not in kept
 
 
+@on_both_stores
 def test_a_memory_is_quoted_by_what_it_said_when_it_was_handed_over(memory: recollect.Engine, clock: Clock) -> None:
     (seat, _) = told(memory, SEAT, MEAL)
     before = a_context(memory)
@@ -133,6 +136,7 @@ def test_a_memory_is_quoted_by_what_it_said_when_it_was_handed_over(memory: reco
     assert memory.usage(seat, scope=ANA).quoted == 4
 
 
+@on_both_stores
 def test_what_is_somebody_elses_is_no_context_of_mine(memory: recollect.Engine) -> None:
     (shared,) = (one.id for one in [memory.remember(SEAT, scope=TEAM, shared=True)])
     context = a_context(memory)
@@ -143,6 +147,7 @@ def test_what_is_somebody_elses_is_no_context_of_mine(memory: recollect.Engine) 
     assert memory.usage(shared, scope=TEAM).quoted == 1
 
 
+@on_both_stores
 def test_a_sign_comes_along_and_no_longer_with_what_is_erased(
     memory: recollect.Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -202,6 +207,7 @@ def scores(memory: recollect.Engine) -> dict[str, float]:
     return {one.id: float(one.score) for one in memory.search(ASKED, scope=ANA)}
 
 
+@on_both_stores
 def test_ten_thousand_votes_in_one_context_move_what_one_does(target: str, clock: Clock) -> None:
     with recollect.open(target, embedder="hashing", clock=clock) as memory:
         seat, meal = told(memory, SEAT, MEAL)
@@ -219,6 +225,7 @@ def test_ten_thousand_votes_in_one_context_move_what_one_does(target: str, clock
         assert memory.usage(seat, scope=ANA).helped == memory.usage(meal, scope=ANA).helped == 1
 
 
+@on_both_stores
 def test_votes_over_fifty_contexts_move_what_five_do_and_ranks_no_further(memory: recollect.Engine) -> None:
     seat, meal = told(memory, SEAT, MEAL)
     after = list[dict[str, float]]()
@@ -233,6 +240,7 @@ def test_votes_over_fifty_contexts_move_what_five_do_and_ranks_no_further(memory
     assert [memory.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 9, 3 / 9], "others are heard beside"
 
 
+@on_both_stores
 def test_who_only_looks_leaves_no_trace_of_use(memory: recollect.Engine, clock: Clock) -> None:
     seat, *others = told(memory, SEAT, MEAL, TRAIN)
     context = a_context(memory)
@@ -253,6 +261,7 @@ def test_who_only_looks_leaves_no_trace_of_use(memory: recollect.Engine, clock: 
     assert [memory.usage(id, scope=ANA) for id in (seat, *others)] == before
 
 
+@on_both_stores
 def test_signs_are_told_beside_the_votes_of_a_context(memory: recollect.Engine, target: str, clock: Clock) -> None:
     seat, meal = told(memory, SEAT, MEAL)
     context = a_context(memory).id or ""

@@ -12,6 +12,7 @@ import recollect
 
 from .learners import SCOPES, SUBJECTS, live, profile
 from .shell import Shell
+from .stores import on_both_stores
 
 
 @pytest.fixture
@@ -234,6 +235,7 @@ def test_someone_at_a_terminal_sees_how_far_it_is(taught: Shell, newest: Path, t
         assert label in seen
 
 
+@on_both_stores
 def test_both_sorts_of_stores_teach(target: str, shell: Shell, newest: Path, tmp_path: Path) -> None:
     live(target, newest)
     there = tmp_path / "there"

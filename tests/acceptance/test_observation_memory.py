@@ -15,6 +15,8 @@ from recollect.dialects import observation_memory
 from recollect.dialects.observation_memory import MemoryStats, SaveResult
 from recollect.testing.keeping import Clock
 
+from .stores import on_both_stores
+
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EIGHT = [
@@ -71,6 +73,7 @@ def test_every_field_of_every_result_says_what_it_is() -> None:
 
 
 class TestAStory:
+    @on_both_stores
     def test_a_session_starts_with_what_the_last_ones_came_to_and_what_matters_most(
         self, memory: ObservationMemory, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -90,6 +93,7 @@ class TestAStory:
         assert second.memories[0].score.value == pytest.approx(0.5 * 0.5 + 0.3 * 0.1 + 0.2 * 1.0, abs=1e-12)
         assert engine.usage(fact.id or "", scope="alice").served == 1
 
+    @on_both_stores
     def test_of_many_ten_observations_and_five_sessions_are_told(self, memory: ObservationMemory, clock: Clock) -> None:
         for number in range(11):
             memory.mem_session_start("alice")
@@ -133,6 +137,7 @@ class TestAStory:
         )
         assert memory.mem_session_end("alice", "seats were found").summary == "seats were found"
 
+    @on_both_stores
     def test_two_users_never_see_each_other(self, memory: ObservationMemory) -> None:
         kept = saved(memory, "Alice prefers window seats")
         for other in ("bob", "alic", "alice-2", "alice/deep"):
@@ -184,6 +189,7 @@ class TestSaving:
         assert (part.outcome, part.redacted) == ("created", ("private",))
         assert "four seven" not in "".join(engine.export())  # in words: figures may be in an id by chance
 
+    @on_both_stores
     def test_an_observation_belongs_to_the_session_that_changed_it_last(
         self, memory: ObservationMemory, clock: Clock
     ) -> None:
@@ -231,6 +237,7 @@ class TestSaving:
 
 
 class TestFinding:
+    @on_both_stores
     def test_what_has_a_word_of_the_query_is_found_best_first_and_counts_as_served(
         self, memory: ObservationMemory, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -254,6 +261,7 @@ class TestFinding:
             saved(memory, f"the cafeteria has {number} tables", title="Food")
         assert [hit.id for hit in memory.mem_search("alice", "window seats please", limit=2)] == [old.id]
 
+    @on_both_stores
     def test_some_types_are_searched_or_all_but_some(self, memory: ObservationMemory) -> None:
         for type in ("preference", "decision", "discovery"):
             saved(memory, f"a {type} about seats", type)
@@ -305,6 +313,7 @@ class TestFinding:
             sorted(hits + known, key=lambda one: one.score)
         assert sorted(hits, key=lambda one: one.score) == list(hits)
 
+    @on_both_stores
     def test_neighbours_are_those_just_before_and_after(self, memory: ObservationMemory, clock: Clock) -> None:
         ids = []
         for number in range(5):
@@ -314,6 +323,7 @@ class TestFinding:
         assert [one.id for one in found.before] == ids[1:2]
         assert (found.observation.id, [one.id for one in found.after]) == (ids[2], ids[3:])
 
+    @on_both_stores
     def test_a_session_is_no_observation_and_what_is_forgotten_is_gone(
         self, memory: ObservationMemory, engine: recollect.Engine
     ) -> None:
@@ -324,6 +334,7 @@ class TestFinding:
                 with pytest.raises(recollect.NotFound, match="there is no memory"):
                     look("alice", id)
 
+    @on_both_stores
     def test_stats_count_what_can_be_found(self, memory: ObservationMemory, clock: Clock) -> None:
         first = saved(memory, "Alice prefers window seats", "preference")
         memory.mem_session_end("alice", "seats")

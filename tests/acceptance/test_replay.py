@@ -26,6 +26,7 @@ from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.keeping import Clock, a_trace
 
 from .shell import Shell
+from .stores import on_both_stores
 
 ANA, TEAM, BEN, STRANGER = "acme/ana", "acme", "acme/ben", "globex/zoe"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -89,6 +90,7 @@ def edited(engine: recollect.Engine, change: Callable[[dict[str, Any]], object])
 
 
 class TestIdentical:
+    @on_both_stores
     def test_whatever_is_written_later_the_context_stays_what_it_was(
         self, memory: recollect.Engine, clock: Clock
     ) -> None:
@@ -105,6 +107,7 @@ class TestIdentical:
         assert len(context.packed) == 4
         assert same(memory, context)
 
+    @on_both_stores
     def test_a_memory_that_was_forgotten_for_a_while_has_its_votes_whichever_is_replayed_first(
         self, memory: recollect.Engine, clock: Clock
     ) -> None:
@@ -118,6 +121,7 @@ class TestIdentical:
         fill(memory, texts=["Ana asks for seats with a table"])
         assert all(same(memory, one) for one in (*reversed(contexts), *contexts))
 
+    @on_both_stores
     def test_commits_of_one_moment_are_told_apart(self, memory: recollect.Engine, clock: Clock) -> None:
         contexts = []
         for number in range(6):
@@ -126,6 +130,7 @@ class TestIdentical:
             clock.move(timedelta(0) if number % 2 else -MINUTE)
         assert all(same(memory, one) for one in (*contexts, *reversed(contexts)))
 
+    @on_both_stores
     def test_what_counts_as_use_does_not_count_backwards(self, memory: recollect.Engine) -> None:
         fill(memory)
         first = asked(memory, profile="salience")
@@ -134,6 +139,7 @@ class TestIdentical:
         assert same(memory, first)
         assert same(memory, second)
 
+    @on_both_stores
     def test_both_clocks_kinds_levels_and_the_whole_budget_are_as_they_were(
         self, memory: recollect.Engine, clock: Clock
     ) -> None:
@@ -162,6 +168,7 @@ class TestIdentical:
         assert all(same(memory, one) for one in contexts)
         assert any(one.omitted for one in contexts)
 
+    @on_both_stores
     def test_it_counts_as_no_use_and_nothing_is_written(self, memory: recollect.Engine) -> None:
         ids = fill(memory)
         context = asked(memory)
@@ -170,6 +177,7 @@ class TestIdentical:
         memory.flush()
         assert (list(memory.export()), [memory.usage(id, scope=ANA) for id in ids]) == before
 
+    @on_both_stores
     def test_another_scope_learns_no_more_than_of_a_context_that_never_was(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = asked(memory)
@@ -181,6 +189,7 @@ class TestIdentical:
         with pytest.raises(FieldError, match="None is no id"):
             memory.replay(None, scope=ANA)  # type: ignore[arg-type]
 
+    @on_both_stores
     def test_somebody_who_spoke_for_the_first_time_meanwhile_is_heard_as_all_others(
         self, target: str, clock: Clock
     ) -> None:
@@ -197,6 +206,7 @@ class TestIdentical:
 
 
 class TestElsewhere:
+    @on_both_stores
     def test_a_new_store_that_takes_in_an_export_has_the_contexts_as_they_were(
         self, memory: recollect.Engine, target: str, clock: Clock, tmp_path: Path
     ) -> None:
@@ -232,6 +242,7 @@ class TestElsewhere:
         assert (again.identical, again.differences[0].what) == (False, What.ELSEWHERE)
         assert again.context.id == context.id
 
+    @on_both_stores
     def test_memories_that_did_not_come_along_are_named(
         self, memory: recollect.Engine, clock: Clock, tmp_path: Path
     ) -> None:
@@ -255,6 +266,7 @@ def several(engine: recollect.Engine) -> list[tuple[str, recollect.Context]]:
 
 
 class TestErased:
+    @on_both_stores
     def test_a_memory_that_was_packed_cannot_be_named_any_more(self, memory: recollect.Engine) -> None:
         window, *others = fill(memory)
         context = asked(memory)
@@ -281,6 +293,7 @@ class TestErased:
             (What.EXCLUDED, "1", None),
         ]
 
+    @on_both_stores
     def test_one_that_was_omitted_leaves_the_text_as_it_was(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = memory.brief(scope=ANA, tokens=Budget(1_200, items=2))
@@ -294,6 +307,7 @@ class TestErased:
             (What.OMITTED, None, "1", "0"),
         ]
 
+    @on_both_stores
     def test_all_of_a_source_and_what_an_ancestor_shared_are_counted(self, memory: recollect.Engine) -> None:
         fill(memory)
         fill(memory, texts=["Seats are blue", "Seats are wide"], source="mail-7")
@@ -311,6 +325,7 @@ class TestErased:
         memory.erase(scope=BEN, everything=True)
         assert same(memory, context)
 
+    @on_both_stores
     def test_with_the_scope_of_the_question_its_contexts_are_gone(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = asked(memory)
@@ -329,6 +344,7 @@ class TestErased:
 
 
 class TestAnotherModel:
+    @on_both_stores
     def test_a_store_that_was_embedded_anew_names_both_models(
         self, memory: recollect.Engine, target: str, clock: Clock
     ) -> None:
@@ -369,11 +385,13 @@ class TestDeparted:
         assert run.memories
         return context
 
+    @on_both_stores
     def test_what_left_the_index_is_embedded_again(self, memory: recollect.Engine, clock: Clock) -> None:
         context = self.lived(memory, clock)
         assert context.packed
         assert same(memory, context)
 
+    @on_both_stores
     def test_so_it_is_for_whoever_asks_by_what_was_known(self, memory: recollect.Engine, clock: Clock) -> None:
         context = self.lived(memory, clock)
         known = context.ranking.at
@@ -572,6 +590,7 @@ def _write_on(pipe: Connection, target: str) -> None:
         pipe.send(written)
 
 
+@on_both_stores
 def test_while_another_process_writes_each_context_comes_back_as_it_was(target: str) -> None:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

@@ -13,6 +13,8 @@ from recollect.model.plan import Job
 from recollect.packing.budget import Budget
 from recollect.testing.keeping import Clock
 
+from .stores import on_both_stores
+
 ANA, TEAM, BELOW, BEN, STRANGER = "acme/ana", "acme", "acme/ana/x", "acme/ben", "globex/zoe"
 ASKING = (ANA, ANA, ANA, BELOW)
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -187,6 +189,7 @@ def lived_on(life: Life, count: int) -> None:
     life.engine.flush()
 
 
+@on_both_stores
 def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later_writes(
     target: str, thorough: bool
 ) -> None:

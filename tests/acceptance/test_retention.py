@@ -23,6 +23,8 @@ from recollect.ranking.why import Barred
 from recollect.testing.keeping import Clock
 from tests.tables import table
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 """A Monday."""
@@ -49,11 +51,12 @@ def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
 
 def lived(engine: recollect.Engine, scope: str = ANA) -> None:
     """Twenty days with a word of their own each, summed up."""
+    turns = list[dict[str, Any]]()
     for day in range(DAYS):
         at = BEGAN + day * DAY
         said = [f"the codeword of the gate is zebra{day}", f"then the ferry number {day} leaves from the pier"]
-        turns = [{"text": text, "at": at + place * MINUTE, "session": f"s{day}"} for place, text in enumerate(said)]
-        engine.observe(turns, scope=scope)
+        turns += [{"text": text, "at": at + place * MINUTE, "session": f"s{day}"} for place, text in enumerate(said)]
+    engine.observe(turns, scope=scope)
     engine.rollup(scope=scope)
 
 
@@ -72,6 +75,7 @@ def best(engine: recollect.Engine, question: str, **given: Any) -> Memory:
 
 
 class TestPruning:
+    @on_both_stores
     def test_segments_and_grips_leave_the_vectors_and_days_stand_in_for_them(self, memory: recollect.Engine) -> None:
         before = memory.stats(scope=ANA)
         (run,) = memory.run("prune-vectors", scope=ANA)
@@ -87,6 +91,7 @@ class TestPruning:
         assert (after.memories, after.unembedded) == (before.memories, 0)
         assert memory.run("prune-vectors", scope=ANA) == []
 
+    @on_both_stores
     def test_what_left_the_vectors_is_found_by_its_words_until_it_leaves_these_too(
         self, memory: recollect.Engine
     ) -> None:
@@ -106,6 +111,7 @@ class TestPruning:
         memory.run("rebuild-index", scope=ANA)
         assert [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked] == before
 
+    @on_both_stores
     def test_events_leave_only_if_it_is_said_and_then_their_days_are_recalled(self, target: str, clock: Clock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
             lived(engine)
@@ -192,6 +198,7 @@ class TestPruning:
 
 
 class TestPlans:
+    @on_both_stores
     def test_a_plan_is_applied_just_so_and_undone_to_the_bit(self, memory: recollect.Engine) -> None:
         before, asked = states(memory), "what is the codeword zebra4?"
         found = [(one.id, one.score) for one in memory.search(asked, scope=ANA, levels=["segment", "grip"])]
@@ -216,6 +223,7 @@ class TestPlans:
             memory.apply(plan)
         assert states(memory) == before
 
+    @on_both_stores
     def test_what_was_forgotten_lets_what_it_stood_for_come_back(self, memory: recollect.Engine) -> None:
         memory.run("rebuild-index", scope=ANA)
         for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
@@ -231,6 +239,7 @@ class TestPlans:
         with pytest.raises(Conflict, match="has changed since"):
             memory.apply(plan)
 
+    @on_both_stores
     def test_readers_and_writers_go_on_beside_it(self, memory: recollect.Engine) -> None:
         wrong: list[object] = []
         over = threading.Event()
@@ -253,6 +262,7 @@ class TestPlans:
         assert runs
         assert told[-1][0] == told[-1][1] > 0
 
+    @on_both_stores
     def test_an_index_may_be_left_while_the_other_is_entered_again(self, target: str, clock: Clock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
             lived(engine)
@@ -420,6 +430,7 @@ class TestGaps:
         with pytest.raises(FieldError, match="is not how a record is found; plan again"):
             leaving.apply(_forged(leaving, records(leaving, Level.DAY)[0], state))
 
+    @on_both_stores
     def test_undo_lets_nothing_leave_that_nothing_tells_by_now(self, leaving: recollect.Engine) -> None:
         event = next(one for one in records(leaving, Level.EVENT) if one.pinned)
         leaving.unpin(event.id, scope=ANA)
@@ -468,6 +479,7 @@ def _forged(engine: recollect.Engine, record: Memory, state: str) -> recollect.P
 
 
 class TestKeeping:
+    @on_both_stores
     def test_it_is_given_away_and_taken_in_as_it_is(
         self, memory: recollect.Engine, clock: Clock, tmp_path: Path
     ) -> None:
@@ -535,6 +547,7 @@ class TestKeeping:
         memory.rollup(scope=ANA)
         assert {one.stands_for for one in records(memory, Level.WEEK, Level.MONTH)} == {()}
 
+    @on_both_stores
     def test_erasing_takes_along_what_has_left(self, memory: recollect.Engine) -> None:
         memory.run("rebuild-index", scope=ANA)
         event = records(memory, Level.EVENT)[0]

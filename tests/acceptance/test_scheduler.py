@@ -17,6 +17,7 @@ from recollect.testing.keeping import Clock
 from tests.contract.timetables import a_timetable
 
 from .schedulers import HANGING, START, schedulers
+from .stores import on_both_stores
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 SCOPES = ("acme/ana", "acme/bo", "labs/cy")
@@ -47,6 +48,7 @@ def occurrences(target: str, job: str) -> list[Occurrence]:
     return list(entry.occurrences[::-1])
 
 
+@on_both_stores
 def test_of_processes_whose_clocks_differ_one_does_each_job_at_each_moment(
     target: str, tmp_path: Path, thorough: bool
 ) -> None:
@@ -75,6 +77,7 @@ def test_of_processes_whose_clocks_differ_one_does_each_job_at_each_moment(
         assert recollect.verify(target).ok
 
 
+@on_both_stores
 def test_a_job_whose_process_is_killed_in_the_middle_is_finished_by_another(target: str, tmp_path: Path) -> None:
     observe(target)
     diary = tmp_path / "diary"
@@ -122,6 +125,7 @@ def target_of_three(target: str) -> str:
     return target
 
 
+@on_both_stores
 def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: Clock) -> None:
     settings = {
         "scheduler": {
@@ -193,6 +197,7 @@ def test_nothing_is_run_where_nothing_is_to_be_done_by_itself(target_of_three: s
         assert [one.job for one in scheduler.run_due()] == list(JOBS)
 
 
+@on_both_stores
 def test_after_a_month_of_downtime_a_job_runs_once_or_not_at_all(target_of_three: str, clock: Clock) -> None:
     for catch_up, expected in ((True, [START + 30 * DAY]), (False, [])):
         settings = {"scheduler": {**EVERY_MINUTE["scheduler"], "catch_up": catch_up}}
@@ -239,6 +244,7 @@ def test_the_jitter_is_the_one_of_the_settings(target_of_three: str, clock: Cloc
         assert scheduler._beginning("rollup", clock.now) == clock.now
 
 
+@on_both_stores
 def test_a_scheduler_in_a_thread_of_a_program_runs_what_is_due_beside_it(target_of_three: str, clock: Clock) -> None:
     ended = threading.Event()
 
@@ -260,6 +266,7 @@ def test_a_scheduler_in_a_thread_of_a_program_runs_what_is_due_beside_it(target_
     assert days(target_of_three) == dict.fromkeys(SCOPES, 1)
 
 
+@on_both_stores
 def test_a_pause_is_for_every_scheduler_of_the_store(target_of_three: str, clock: Clock) -> None:
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": EVERY_MINUTE}
     with recollect.scheduler(target_of_three, **given) as one, recollect.scheduler(target_of_three, **given) as two:
@@ -274,6 +281,7 @@ def test_a_pause_is_for_every_scheduler_of_the_store(target_of_three: str, clock
         assert [done.due_at for done in one.run_due() if done.job == "rollup"] == [clock.now]
 
 
+@on_both_stores
 def test_after_going_over_to_another_model_a_scheduler_goes_on(target_of_three: str, clock: Clock) -> None:
     given: dict[str, Any] = {"clock": clock, "settings": EVERY_MINUTE}
     with recollect.scheduler(target_of_three, **given) as scheduler:
@@ -288,6 +296,7 @@ def test_after_going_over_to_another_model_a_scheduler_goes_on(target_of_three: 
 CANARY = "xylophone-canary"
 
 
+@on_both_stores
 def test_nothing_of_what_is_erased_is_left_with_the_jobs(target: str, clock: Clock) -> None:
     """Whatever a job comes across, its occurrences have counts, and the sort of an error; no words, and no scope."""
     scope = f"acme/{CANARY}"

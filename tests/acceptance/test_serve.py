@@ -24,11 +24,13 @@ from tests.integration.providers.server import Handler, Request, saying, serving
 
 from .serving import LONG, command, served
 from .shell import ENVIRONMENT, Shell
+from .stores import on_both_stores
 
 TEA = {"scope": "acme/ana", "text": "Ana likes tea"}
 ASKED = {"scope": "acme/ana", "query": "what does Ana like?"}
 
 
+@on_both_stores
 def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_path: Path) -> None:
     with served(target, tmp_path / "own") as server:
         ready = httpx.get(f"{server.url}/health/ready", timeout=LONG)
@@ -57,6 +59,7 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
         assert engine.usage(kept["id"], scope="acme/ana").served == 1
 
 
+@on_both_stores
 def test_what_is_under_way_is_finished_when_it_is_told_to_end(target: str, tmp_path: Path) -> None:
     asked, go = Event(), Event()
 

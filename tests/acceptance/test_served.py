@@ -12,6 +12,8 @@ import recollect
 from recollect.model.usage import Usage
 from recollect.testing.keeping import Clock
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -22,6 +24,7 @@ def engine(target: str) -> Iterator[recollect.Engine]:
         yield engine
 
 
+@on_both_stores
 def test_a_ranking_that_was_handed_over_counts_as_served_and_one_that_was_looked_at_does_not(
     engine: recollect.Engine,
 ) -> None:
@@ -35,6 +38,7 @@ def test_a_ranking_that_was_handed_over_counts_as_served_and_one_that_was_looked
     assert [engine.usage(one.id, scope=ANA).served for one in ranking] == [3, 1]
 
 
+@on_both_stores
 def test_what_the_scope_may_not_see_and_what_nobody_could_have_is_skipped(engine: recollect.Engine) -> None:
     mine, theirs = (engine.remember("Ana prefers window seats", scope=scope).id for scope in (ANA, BEN))
     team = engine.remember("Seats are booked on Mondays", scope="acme", shared=True).id

@@ -17,6 +17,8 @@ from recollect.model.session import Holdings
 from recollect.model.verdict import Created
 from recollect.testing.keeping import Clock
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -43,6 +45,7 @@ def summaries(engine: recollect.Engine) -> list[str | None]:
 
 
 class TestOneAtATime:
+    @on_both_stores
     def test_a_session_goes_on_until_it_is_ended_and_then_another_one_begins(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -59,6 +62,7 @@ class TestOneAtATime:
         assert (second.new, second.earlier) == (True, (over,))
         assert second.session.id != first.session.id
 
+    @on_both_stores
     @pytest.mark.parametrize("silent", [DAY, 400 * DAY])
     def test_one_that_fell_silent_is_ended_by_the_next_with_what_was_saved_in_it(
         self, engine: recollect.Engine, clock: Clock, silent: timedelta
@@ -93,6 +97,7 @@ class TestOneAtATime:
         clock.move(23 * HOUR)
         assert not engine.sessions.start(scope=ANA).new
 
+    @on_both_stores
     def test_a_memory_belongs_to_the_session_that_changed_it_last(self, engine: recollect.Engine, clock: Clock) -> None:
         said: dict[str, Any] = {"scope": ANA, "topic_key": "seat"}
         first = engine.sessions.remember("Ana prefers window seats", **said)
@@ -113,6 +118,7 @@ class TestOneAtATime:
             found = engine.sessions.holdings(scope=ANA)
             assert (found.sessions, found.memories) == (1, 50)
 
+    @on_both_stores
     def test_one_whose_process_was_killed_is_gone_on_with(self, target: str, clock: Clock) -> None:
         child = multiprocessing.get_context("spawn").Process(target=_save_and_die, args=(target,))
         child.start()
@@ -206,6 +212,7 @@ class TestSummaries:
             with pytest.raises(recollect.NotFound, match="no session is under way in acme/ana; start one first"):
                 act("meals were ordered", scope=ANA)
 
+    @on_both_stores
     def test_the_last_five_are_told_the_newest_first_however_long_ago_they_were(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -218,6 +225,7 @@ class TestSummaries:
         assert [one.summary for one in engine.sessions.list(scope=ANA, limit=2)] == ["day 6", "day 5"]
         assert len(engine.sessions.list(scope=ANA, limit=100)) == 7
 
+    @on_both_stores
     def test_two_sessions_that_came_to_the_same_are_two_and_no_memory_is_taken_for_one(
         self, engine: recollect.Engine
     ) -> None:
@@ -249,6 +257,7 @@ class TestSummaries:
 
 
 class TestClocks:
+    @on_both_stores
     def test_a_clock_that_goes_back_changes_nothing_of_what_is_under_way_and_of_the_order(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -276,6 +285,7 @@ class TestClocks:
 
 
 class TestKeeping:
+    @on_both_stores
     def test_every_answer_is_the_same_after_a_restart(self, target: str, clock: Clock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
             kept = engine.sessions.remember("Ana prefers window seats", scope=ANA)
@@ -286,6 +296,7 @@ class TestKeeping:
         with recollect.open(target, clock=clock) as again:
             assert _answers(again, kept.receipt.id) == told
 
+    @on_both_stores
     def test_a_session_crowds_no_search_no_brief_no_topic_and_no_job(self, engine: recollect.Engine) -> None:
         engine.sessions.remember("Ana prefers window seats", scope=ANA)
         engine.sessions.summarise("seats were booked", scope=ANA)
@@ -329,6 +340,7 @@ class TestKeeping:
         assert kept.session == theirs.id
         assert [one.ended_at for one in engine.sessions.list(scope=ANA)] == [NOW]
 
+    @on_both_stores
     def test_what_is_erased_is_in_no_summary_and_all_of_a_scope_takes_its_sessions_along(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -344,6 +356,7 @@ class TestKeeping:
         assert (engine.sessions.current(scope=ANA), summaries(engine)) == (None, [])
         assert engine.sessions.start(scope=ANA).new
 
+    @on_both_stores
     def test_undoing_what_was_saved_leaves_the_session_as_it_is(self, engine: recollect.Engine, clock: Clock) -> None:
         first = engine.sessions.remember("Ana prefers window seats", scope=ANA).receipt.memory
         clock.move(HOUR)
@@ -378,6 +391,7 @@ class TestKeeping:
         assert engine.sessions.current(scope=ANA) == begun
         assert len(engine.search("seats were booked", scope=ANA, levels=["session"])) == 0
 
+    @on_both_stores
     def test_a_scope_knows_nothing_of_the_sessions_of_another(self, engine: recollect.Engine) -> None:
         mine = engine.sessions.start(scope=ANA).session
         engine.sessions.end("seats were booked", scope=ANA)
@@ -395,6 +409,7 @@ def _answers(engine: recollect.Engine, id: str) -> Any:
 
 
 class TestLooking:
+    @on_both_stores
     def test_a_session_starts_with_the_best_to_know_which_count_as_served(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:
@@ -406,6 +421,7 @@ class TestLooking:
         served = [engine.usage(id, scope=ANA).served for id in (*ids, profile)]
         assert served == [int(id in handed) for id in (*ids, profile)]
 
+    @on_both_stores
     def test_neighbours_are_in_the_order_of_time_and_id(self, engine: recollect.Engine, clock: Clock) -> None:
         ids = []
         for number in range(8):
@@ -436,6 +452,7 @@ class TestLooking:
             with pytest.raises(recollect.FieldError, match="before"):
                 engine.sessions.timeline(theirs, scope=BEN, before=many)  # type: ignore[arg-type]
 
+    @on_both_stores
     def test_holdings_count_what_is_the_scopes_own_and_can_be_recalled(
         self, engine: recollect.Engine, clock: Clock
     ) -> None:

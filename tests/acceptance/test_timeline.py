@@ -21,6 +21,8 @@ from recollect.providers.hashing import Hashing
 from recollect.testing.keeping import Clock
 from tests.examples import at_most
 
+from .stores import on_both_stores
+
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 """A Monday."""
@@ -73,6 +75,7 @@ def everything(engine: recollect.Engine, scope: str = ANA) -> dict[str, tuple[An
 
 
 class TestObserving:
+    @on_both_stores
     def test_events_are_kept_word_for_word_in_order_and_are_recalled(self, memory: recollect.Engine) -> None:
         receipts = memory.observe(told(SEATS, BEGAN), scope=ANA)
 
@@ -82,6 +85,7 @@ class TestObserving:
         assert SEATS[0][1] in [one.memory.text for one in memory.search("which seat?", scope=ANA)]
         assert [one.id for one in receipts] == sorted(one.id for one in receipts)
 
+    @on_both_stores
     def test_the_same_again_changes_nothing_also_in_parts(self, memory: recollect.Engine) -> None:
         events = told(SEATS, BEGAN, step=timedelta(0))
         first = [one.id for one in memory.observe(events, scope=ANA)]
@@ -109,6 +113,7 @@ class TestObserving:
         assert [type(one.verdict) for one in first + again] == [Created] * 3 + [Unchanged] * 3
         assert [one.metadata["role"] for one in records(memory, Level.EVENT)].count("user") == 2
 
+    @on_both_stores
     def test_those_of_one_moment_stay_in_order_call_after_call(self, memory: recollect.Engine) -> None:
         for number in range(8):
             memory.observe([{"text": f"number {number}", "at": BEGAN, "session": "s1"}], scope=ANA)
@@ -127,6 +132,7 @@ class TestObserving:
         assert [type(one.verdict) for one in again] == [Unchanged, Created, Created]
         assert again[0].memory.text == "I always want an aisle seat"
 
+    @on_both_stores
     def test_events_are_erased_by_their_source(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA, source="chat-7")
         memory.observe(told(DOG, BEGAN + DAY), scope=ANA)
@@ -138,6 +144,7 @@ class TestObserving:
         assert not any("Lisbon" in one.text for one in memory.memories(scope=ANA, statuses=tuple(recollect.Status)))
         assert len(records(memory, Level.DAY)) == 1
 
+    @on_both_stores
     def test_those_of_one_moment_and_those_without_a_date_stay_in_order(
         self, memory: recollect.Engine, clock: Clock
     ) -> None:
@@ -187,6 +194,7 @@ class TestObserving:
             assert isinstance(again.verdict, Unindexed)
             assert [one.memory.text for one in engine.search("build", scope=ANA)] == ["the build of main is green"]
 
+    @on_both_stores
     def test_an_id_that_says_something_else_is_a_conflict_and_nothing_is_kept(self, memory: recollect.Engine) -> None:
         memory.observe([{"text": "one", "id": "e1", "at": BEGAN}], scope=ANA)
 
@@ -208,6 +216,7 @@ class TestObserving:
 
 
 class TestRollingUp:
+    @on_both_stores
     def test_what_happened_is_summed_up_level_by_level(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)
         memory.observe(told(DOG, BEGAN + 8 * DAY, "s3"), scope=ANA)
@@ -240,6 +249,7 @@ class TestRollingUp:
                     assert {event.text for event in events} <= said
                     assert any(event.text in bullet.text for event in events)
 
+    @on_both_stores
     def test_the_same_again_changes_nothing(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         memory.rollup(scope=ANA)
@@ -248,6 +258,7 @@ class TestRollingUp:
         assert memory.rollup(scope=ANA).changed == 0
         assert everything(memory) == before
 
+    @on_both_stores
     def test_two_stores_that_saw_the_same_in_another_order_have_the_same_records(
         self, memory: recollect.Engine, file: recollect.Engine
     ) -> None:
@@ -277,6 +288,7 @@ class TestRollingUp:
         assert file.rollup(scope=ANA).changed == 0
         assert file.rollup(scope=ANA).under_way == 0
 
+    @on_both_stores
     def test_a_late_event_changes_the_records_of_its_time_alone(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 8 * DAY, "s2")], scope=ANA)
         memory.rollup(scope=ANA)
@@ -308,6 +320,7 @@ class TestRollingUp:
         away = file.get(former.id, scope=ANA)
         assert (away.status, away.remark) == (recollect.Status.ARCHIVED, RETOLD)
 
+    @on_both_stores
     def test_what_is_forgotten_is_told_no_more_and_what_is_restored_is_again(self, memory: recollect.Engine) -> None:
         budget = memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)[2]
         memory.rollup(scope=ANA)
@@ -322,6 +335,7 @@ class TestRollingUp:
         after = {id: one[:3] for id, one in everything(memory).items() if one[3] is recollect.Status.ACTIVE}
         assert after == before
 
+    @on_both_stores
     def test_a_record_that_somebody_forgot_stays_forgotten_and_is_told_nowhere(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
         memory.rollup(scope=ANA)
@@ -341,6 +355,7 @@ class TestRollingUp:
         (month,) = records(memory, Level.MONTH)
         assert "Lisbon" in month.text
 
+    @on_both_stores
     @pytest.mark.parametrize("level", [Level.WEEK, Level.MONTH])
     def test_a_record_that_is_restored_tells_what_happened_meanwhile(
         self, memory: recollect.Engine, level: Level
@@ -505,6 +520,7 @@ class TestRollingUp:
 
             assert len(records(engine, Level.SEGMENT)) == segments
 
+    @on_both_stores
     def test_what_was_interrupted_is_finished_by_the_next(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
 
@@ -519,6 +535,7 @@ class TestRollingUp:
         assert len(records(memory, Level.DAY)) == 2
         assert len(records(memory, Level.MONTH)) == 1
 
+    @on_both_stores
     def test_scopes_do_not_tell_of_each_other(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         memory.observe(told(DOG, BEGAN), scope=BEN)
@@ -595,6 +612,7 @@ class TestRollingUpBesideOthers:
         with recollect.open(target, embedder=embedder, clock=clock) as engine:
             yield engine
 
+    @on_both_stores
     def test_who_was_overtaken_does_not_put_the_old_in_place_of_the_new(
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
@@ -614,6 +632,7 @@ class TestRollingUpBesideOthers:
             assert late in one.text
         assert memory.rollup(scope=ANA).changed == 0
 
+    @on_both_stores
     def test_what_was_erased_meanwhile_is_not_written_again(
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
@@ -628,6 +647,7 @@ class TestRollingUpBesideOthers:
         everywhere = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert not any("xylophonequartz" in one.text for one in everywhere)
 
+    @on_both_stores
     def test_what_was_erased_meanwhile_is_not_written_again_though_another_one_summed_up_since(
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
@@ -643,6 +663,7 @@ class TestRollingUpBesideOthers:
         everywhere = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert not any("xylophonequartz" in one.text for one in everywhere)
 
+    @on_both_stores
     def test_what_is_said_meanwhile_is_told_by_the_next_one(
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
@@ -656,6 +677,7 @@ class TestRollingUpBesideOthers:
         (day,) = records(memory, Level.DAY)
         assert "vet" in day.text
 
+    @on_both_stores
     def test_two_processes_that_sum_up_the_same_make_it_once(
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
@@ -669,6 +691,7 @@ class TestRollingUpBesideOthers:
 
 
 class TestBrowsing:
+    @on_both_stores
     def test_one_walks_from_years_down_to_single_events(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)
         memory.rollup(scope=ANA)
@@ -710,6 +733,7 @@ class TestBrowsing:
         assert [one.key for one in memory.browse("2026-02", scope=ANA).parts] == ["2026-W09"]
         assert [one.key for one in memory.browse("2026-03", scope=ANA).parts] == ["2026-W12"]
 
+    @on_both_stores
     def test_a_grip_is_expanded_with_what_is_around_it(self, memory: recollect.Engine) -> None:
         lines = [("Ana", f"and then number {number} of the long story happened") for number in range(9)]
         memory.observe(told(lines, BEGAN), scope=ANA)
@@ -740,6 +764,7 @@ class TestBrowsing:
             memory.expand(event.id, scope=ANA, around=101)
         assert memory.browse(scope="nobody").parts == ()
 
+    @on_both_stores
     def test_an_expansion_says_what_is_gone(self, memory: recollect.Engine) -> None:
         receipts = memory.observe(told(SEATS, BEGAN), scope=ANA)
         memory.rollup(scope=ANA)
@@ -760,6 +785,7 @@ class TestRecallingLevels:
         memory.rollup(scope=ANA, unfinished=True)
         return memory
 
+    @on_both_stores
     @pytest.mark.parametrize("levels", [*(["plain"], ["event"], ["day"], ["month", "year"], ["grip", "segment"])])
     def test_only_the_levels_that_are_asked_for_are_recalled(self, rolled: recollect.Engine, levels: list[str]) -> None:
         found = rolled.search("Lisbon", scope=ANA, levels=levels, limit=50)
@@ -769,6 +795,7 @@ class TestRecallingLevels:
         assert {one.memory.level or "plain" for one in context.packed} <= {*levels}
         assert found.excluded["level"] > 0
 
+    @on_both_stores
     def test_unless_it_is_said_plain_memories_and_events_are_recalled_and_briefed_plain_ones(
         self, rolled: recollect.Engine
     ) -> None:

@@ -18,6 +18,7 @@ from recollect.model.topic import Topic
 from recollect.testing.keeping import Clock
 
 from .shell import Shell
+from .stores import on_both_stores
 
 ANA, BEN = "acme/ana", "acme/ben"
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -56,6 +57,7 @@ def told(engine: recollect.Engine, **more: Any) -> dict[str, Topic]:
     return {one.label: one for one in engine.topics(scope=ANA, **more)}
 
 
+@on_both_stores
 def test_memories_that_lie_together_are_a_topic_and_others_are_not(memory: recollect.Engine) -> None:
     tea, trip = fill(memory), fill(memory, TRIP, 1)
     fill(memory, ALONE[:1], 2)
@@ -76,6 +78,7 @@ def test_memories_that_lie_together_are_a_topic_and_others_are_not(memory: recol
     assert memory.topic(about_tea.id, scope=ANA) == about_tea
 
 
+@on_both_stores
 def test_the_same_again_changes_nothing_and_writes_nothing(memory: recollect.Engine) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -85,6 +88,7 @@ def test_the_same_again_changes_nothing_and_writes_nothing(memory: recollect.Eng
     assert memory.topics(scope=ANA) == before
 
 
+@on_both_stores
 def test_another_scope_has_topics_of_its_own_and_those_above_are_not_its(memory: recollect.Engine) -> None:
     fill(memory, scope="acme", shared=True)
     fill(memory, TRIP, 1, scope=ANA)
@@ -97,6 +101,7 @@ def test_another_scope_has_topics_of_its_own_and_those_above_are_not_its(memory:
         memory.topic(shared.id, scope=ANA)
 
 
+@on_both_stores
 def test_events_are_no_topic_however_alike_they_are(memory: recollect.Engine) -> None:
     fill(memory, kind="event")
     memory.observe([{"text": f"thanks, take care {number}", "at": BEGAN} for number in range(6)], scope=ANA)
@@ -160,6 +165,7 @@ def test_what_is_pruned_comes_back_when_a_new_memory_joins_it(memory: recollect.
     assert revived.importance == 2 * math.log(5)
 
 
+@on_both_stores
 def test_every_time_one_of_its_memories_is_served_counts(memory: recollect.Engine) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -172,6 +178,7 @@ def test_every_time_one_of_its_memories_is_served_counts(memory: recollect.Engin
     assert [one.served for one in memory.topics(scope=ANA)] == [6]
 
 
+@on_both_stores
 def test_what_is_put_away_is_not_counted_and_its_words_are_not_told_before_any_refresh(
     memory: recollect.Engine,
 ) -> None:
@@ -206,6 +213,7 @@ def test_a_memory_that_does_not_hold_yet_is_not_counted(memory: recollect.Engine
     assert [one.memories for one in memory.topics(scope=ANA)] == [tuple(ids)]
 
 
+@on_both_stores
 def test_the_most_important_come_first_and_no_more_than_asked(memory: recollect.Engine) -> None:
     fill(memory, (*TRIP, "The ski trip has room for nine"), 1)
     fill(memory)
@@ -215,6 +223,7 @@ def test_the_most_important_come_first_and_no_more_than_asked(memory: recollect.
     assert memory.topics(scope=ANA, limit=1) == [first]
 
 
+@on_both_stores
 def test_it_keeps_its_id_while_most_of_its_memories_stay(memory: recollect.Engine, clock: Clock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -229,6 +238,7 @@ def test_it_keeps_its_id_while_most_of_its_memories_stay(memory: recollect.Engin
 
 
 class TestErasing:
+    @on_both_stores
     def test_nothing_is_told_of_what_was_erased_and_the_next_refresh_finds_the_rest(
         self, memory: recollect.Engine
     ) -> None:
@@ -244,6 +254,7 @@ class TestErasing:
         assert (after.id, after.memories) == (before.id, tuple(ids[:3]))
         assert not any("Wilhelmina" in word for word in (after.label, *after.keywords))
 
+    @on_both_stores
     def test_what_is_erased_while_it_is_looked_at_is_in_no_topic(self, target: str) -> None:
         erased = list[str]()
 
@@ -297,6 +308,7 @@ class TestErasing:
         assert gone
 
 
+@on_both_stores
 def test_many_who_refresh_at_once_come_to_the_same(memory: recollect.Engine) -> None:
     fill(memory)
     fill(memory, TRIP, 1)
