@@ -52,7 +52,7 @@ def test_more_queries_make_an_interval_narrower() -> None:
 
 def test_about_95_of_100_intervals_hold_what_the_values_were_drawn_from() -> None:
     chance = 0.4
-    found = [bootstrap([[value] for value in some(120, seed, chance)])[0] for seed in range(200)]
+    found = [bootstrap([[value] for value in some(60, seed, chance)])[0] for seed in range(200)]
     held = sum(interval.low <= chance <= interval.high for interval in found)
     assert 0.90 * len(found) <= held <= 0.99 * len(found)
 

@@ -63,11 +63,10 @@ def test_a_success_that_followed_tells_nothing_of_places() -> None:
 def test_with_many_shown_it_ends_at_the_top_too(steepness: float, shown: int) -> None:
     """Where whole steps lead astray: they overshoot, and then go further and further."""
     users = Users(steepness=steepness, shown=shown, candidates=shown + 20)
-    for seed in range(2):
-        choices = _choices(users.asked(seed, 100))
-        slopes = fit_slopes(choices)
-        assert choices.uphill(slopes) == pytest.approx(np.zeros(5), abs=1e-6 * choices.said.sum())
-        assert slopes[0] == pytest.approx(steepness, abs=0.35)
+    choices = _choices(users.asked(0, 100))
+    slopes = fit_slopes(choices)
+    assert choices.uphill(slopes) == pytest.approx(np.zeros(5), abs=1e-6 * choices.said.sum())
+    assert slopes[0] == pytest.approx(steepness, abs=0.35)
 
 
 def test_no_other_slopes_explain_it_better() -> None:

@@ -7,7 +7,6 @@ from hashlib import blake2b, sha256
 from itertools import product
 from typing import Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,12 +148,12 @@ def test_a_word_without_end_is_cut() -> None:
     assert terms("z" * (LONGEST + 1)) == terms("z" * LONGEST) == ["z" * LONGEST]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "many"),
     [
         ("deploy " * (MEGABYTE // 7), MEGABYTE // 7),
         ("z" * MEGABYTE, 1),
-        ("東" * MEGABYTE, MEGABYTE - 1),
+        ("東" * (MEGABYTE // 5), MEGABYTE // 5 - 1),
         ("\u0301" * (MEGABYTE // 2) + "\u0316" * (MEGABYTE // 2), 0),
         ("\u0301\u0316" * (MEGABYTE // 2), 0),
         ("\uff9e\u0334" * (MEGABYTE // 2), 0),

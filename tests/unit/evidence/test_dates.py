@@ -18,7 +18,7 @@ AT = datetime(2023, 6, 14, 15, 30, tzinfo=UTC)
 """A Wednesday."""
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
-LONG = 200_000
+LONG = 100_000
 
 
 def a_span(first: str, last: str | None = None) -> Span:

@@ -330,11 +330,11 @@ HOSTILE = [
 
 @table("part", HOSTILE)
 def test_a_hostile_text_has_a_meaning_however_long_it_is(part: str) -> None:
-    assert meaning(part * (100_000 // len(part))).startswith(f"{VERSION}:")
+    assert meaning(part * (50_000 // len(part))).startswith(f"{VERSION}:")
 
 
-def test_a_megabyte_of_all_that_is_hostile_has_a_meaning() -> None:
-    each = 1_000_000 // len(HOSTILE)
+def test_all_that_is_hostile_has_a_meaning_together() -> None:
+    each = 200_000 // len(HOSTILE)
     assert meaning("".join(part * (each // len(part)) for part in HOSTILE)).startswith(f"{VERSION}:")
 
 

@@ -415,12 +415,12 @@ def test_any_conversation_gives_few_quotes_that_occur_in_order_and_always_the_sa
     "unit",
     [*'.I"[<-, \n!', "I ", ".)", "it ", "so, ", "and I ", "really ", "I love ", "step 1 ", "A: ", "```\n", "<private>"],
 )
-def test_a_megabyte_of_the_same_ends(unit: str) -> None:
-    assert len(read("x" + unit * (1_000_000 // len(unit)))) <= 10
+def test_a_long_text_of_the_same_ends(unit: str) -> None:
+    assert len(read("x" + unit * (200_000 // len(unit)))) <= 10
 
 
 @table(
     "sentence", ["I am a. ", "I love tea. ", "First, a. Then b. ", "I'm a a a a a ", "a some new ", ", I'm ", "I 1 a "]
 )
 def test_a_long_speech_ends(sentence: str) -> None:
-    assert len(read(sentence * (200_000 // len(sentence)))) <= 10
+    assert len(read(sentence * (100_000 // len(sentence)))) <= 10
