@@ -18,6 +18,7 @@ from recollect.evaluation.material import Numbers
 from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import built_in
+from tests.tables import table
 
 from .folder import a_memory, a_query, write_folder
 from .fresh import fresh_folder, wrong
@@ -67,7 +68,7 @@ def a_folder_with_twins(folder: Path) -> Path:
     return write_folder(folder, [*memories, *twins, later, theirs], queries, qrels)
 
 
-@pytest.mark.parametrize("name", ["default", "five-signal", "salience", "assistant", "three-signal", "search"])
+@table("name", ["default", "five-signal", "salience", "assistant", "three-signal", "search"])
 def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_path: Path) -> None:
     profile = built_in(name)
     for folder in (a_folder_with_twins(tmp_path / "twins"), fresh_folder(tmp_path / "fresh")):
@@ -83,7 +84,7 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
         assert ndcgs == pytest.approx([one[f"ndcg@{K}"] for one in measured])
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 9])
+@table("k", [1, 2, 3, 9])
 def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) -> None:
     """Twins are of one topic. Some are judged, and with different grades; of one text only the later twin is."""
     said = ["window seats", "the aisle", "window seats in trains", "trains"]

@@ -16,6 +16,7 @@ from recollect.evaluation.judgements import UNCATEGORISED, read_judgements, sees
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
 from tests.platforms import posix_only
+from tests.tables import table
 
 from .folder import ASKED, a_memory, a_query, write_folder
 
@@ -78,7 +79,7 @@ def test_queries_with_no_memory_in_sight_are_counted(tmp_path: Path) -> None:
     assert read_judgements(write_folder(tmp_path, memories, [*seeing, *blind], qrels)).blind == len(blind)
 
 
-@pytest.mark.parametrize(
+@table(
     ("valid", "is_seen"),
     [
         ({}, True),
@@ -150,7 +151,7 @@ def test_blank_lines_a_mark_at_the_beginning_and_carriage_returns_do_no_harm(tmp
     assert read_judgements(tmp_path).pairs == 1
 
 
-@pytest.mark.parametrize("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
+@table("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
 def test_a_file_that_is_missing_empty_or_no_text_is_refused(name: str, tmp_path: Path) -> None:
     write_folder(tmp_path)
     (tmp_path / name).write_text("")
@@ -217,7 +218,7 @@ BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "told"), BAD_MEMORIES)
+@table(("line", "told"), BAD_MEMORIES)
 def test_a_memory_that_cannot_be_is_refused(line: str | dict[str, Any], told: str, tmp_path: Path) -> None:
     write_folder(tmp_path)
     with (tmp_path / "memories.jsonl").open("a") as file:
@@ -235,7 +236,7 @@ BAD_QUERIES = [
 ]
 
 
-@pytest.mark.parametrize(("query", "told"), BAD_QUERIES)
+@table(("query", "told"), BAD_QUERIES)
 def test_a_query_that_cannot_be_is_refused(query: dict[str, Any], told: str, tmp_path: Path) -> None:
     write_folder(tmp_path, queries=[a_query("q"), query])
     with pytest.raises(InvalidInput, match=rf"queries\.jsonl, line 2, {told}"):
@@ -258,7 +259,7 @@ BAD_QRELS = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "told"), BAD_QRELS)
+@table(("rows", "told"), BAD_QRELS)
 def test_a_judgement_that_cannot_be_is_refused(rows: str, told: str, tmp_path: Path) -> None:
     write_folder(tmp_path)
     (tmp_path / "qrels.tsv").write_text(f"query\tmemory\tgrade\n{rows}\n")

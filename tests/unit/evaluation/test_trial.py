@@ -15,6 +15,7 @@ from recollect.evaluation.judgements import Judgements, read_judgements
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import built_in
+from tests.tables import table
 
 from .folder import ASKED, a_memory, a_query, write_folder
 
@@ -92,7 +93,7 @@ def test_every_text_that_repeats_is_a_memory_with_a_place_of_its_own(tmp_path: P
     assert answer.scores([200])["recall@200"] == 3 / 4
 
 
-@pytest.mark.parametrize("grades", [{}, {"m0 twin": 3}, {"m0": 3, "m4": 2}])
+@table("grades", [{}, {"m0 twin": 3}, {"m0": 3, "m4": 2}])
 def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dict[str, int], tmp_path: Path) -> None:
     twins = [a_memory(id, TEXTS[0], topic_key="seat") for id in ("m0", "m0 twin")]
     memories = [*twins, a_memory("m4", TEXTS[4])]
@@ -104,7 +105,7 @@ def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dic
     assert answer.scores([2]) == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1.0, "mrr": 1.0}
 
 
-@pytest.mark.parametrize("more", [{}, {"project": "travel"}, {"importance": 0.9}, {"tags": ["seat"]}])
+@table("more", [{}, {"project": "travel"}, {"importance": 0.9}, {"tags": ["seat"]}])
 def test_a_twin_is_credited_whatever_else_it_says(more: dict[str, Any], tmp_path: Path) -> None:
     twin = a_memory("twin", TEXTS[0], topic_key="m0", created_at="2026-01-15T00:00:00+00:00", **more)
     answer = asked(judged(tmp_path, [twin, *of_topics()], "twin"))
