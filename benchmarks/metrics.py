@@ -40,6 +40,7 @@ import apsw
 
 import recollect
 from recollect import wiring
+from recollect.evaluation.figures import outcome
 from recollect.evaluation.judgements import Judgements, read_judgements
 from recollect.evaluation.stored import store
 from recollect.model.memory import Memory
@@ -190,16 +191,13 @@ def quality(folder: Path, name: str, embedder: str, *, contexts: bool = False) -
     judgements = read_judgements(folder)
     with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as place:
         there = store(judgements, partial(wiring.open, Path(place) / "judged.db", embedder=embedder))
-        answers = there.ask(built_in("default"), depth=K)
-        by_category: dict[str, list[Mapping[str, float]]] = {}
-        for answer in answers:
-            by_category.setdefault(answer.query.category, []).append(answer.scores((K,)))
+        default = built_in("default")
+        answers = there.ask(default, depth=K)
+        found = outcome(default.name, default.version, K, answers, (K,))
         figures: Figures = {}
         for measure in (f"recall@{K}", f"ndcg@{K}"):
-            means = [statistics.fmean(one[measure] for one in each) for each in by_category.values()]
-            every = [one[measure] for each in by_category.values() for one in each]
-            figures[f"quality.{name}.{embedder}.{measure}"] = statistics.fmean(every)
-            figures[f"quality.{name}.{embedder}.macro_{measure}"] = statistics.fmean(means)
+            figures[f"quality.{name}.{embedder}.{measure}"] = found.whole.means[measure]
+            figures[f"quality.{name}.{embedder}.macro_{measure}"] = found.category_means[measure]
         if contexts:
             with there.opened() as engine:
                 figures[f"tokens.{name}.{embedder}.context"] = _context_tokens(engine, judgements)
