@@ -49,12 +49,12 @@ def quietly(command: Sequence[str | Path], place: Path, environ: Mapping[str, st
     return took
 
 
-def install(environment: Path, what: str, place: Path) -> tuple[Contents, float]:
+def install(environment: Path, what: str, place: Path, *, options: Sequence[str] = ()) -> tuple[Contents, float]:
     """What the install adds to a new environment, and the seconds it took; pip has the user's own configuration."""
     quietly([sys.executable, "-m", "venv", environment], place, os.environ)
     before = Contents.of(environment)
     pip = (environment / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input")
-    took = quietly([*pip, what], place, os.environ)
+    took = quietly([*pip, *options, what], place, os.environ)
     return Contents.of(environment) - before, took
 
 

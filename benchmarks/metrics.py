@@ -15,7 +15,7 @@ The tolerance is a number, or a share of the value such as "1%". New entries tak
 - work, 0: the same calls on the same store run the same statements on every machine;
 - public names, 0: a name is added on purpose;
 - other sizes, 1%: room for a bug fix, not for a feature;
-- install, 2%: new releases of dependencies change it without us;
+- install, 2%: wheels differ between platforms and versions of Python;
 - time: recorded only, since it depends on the machine.
 """
 
@@ -24,10 +24,12 @@ import ast
 import json
 import math
 import re
+import shutil
 import statistics
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -363,17 +365,35 @@ def cross_package_imports(tree: ast.Module, package: str) -> set[tuple[str, str]
 
 
 def install() -> Figures:
-    """What a plain install adds to a fresh environment; needs a package index."""
-    from first_minute import CHECKOUT
+    """What a plain install adds to a fresh environment; needs a package index.
+
+    It installs a copy, since a build writes generated code into its folder, and the versions of `constraints.txt`,
+    since a new release of a dependency is no change of ours.
+    """
     from first_minute import install as install_into
 
     with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as folder:
-        added, took = install_into(Path(folder) / "environment", str(CHECKOUT), Path(folder))
+        place = Path(folder)
+        copy = copy_package(place / "source")
+        constraint = ["--constraint", str(ROOT / "constraints.txt")]
+        added, took = install_into(place / "environment", str(copy), place, options=constraint)
     return {
         "install.packages": added.packages,
         "install.megabytes": added.bytes / 1e6,
         "time.install_seconds": took,
     }
+
+
+def copy_package(folder: Path) -> Path:
+    """Copy what a build of the package needs into a new folder, and return it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folder.mkdir()
+    for name in ("pyproject.toml", *project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
@@ -387,6 +407,7 @@ QUICK: dict[tuple[str, ...], Measure] = {
 
 THOROUGH: dict[tuple[str, ...], Measure] = {
     (f"quality.gate.{MINILM}.", f"tokens.gate.{MINILM}."): partial(quality, GATE, "gate", MINILM, contexts=True),
+    ("install.", "time.install_"): install,
 }
 """What `--thorough` measures as well."""
 
@@ -420,9 +441,8 @@ def recorded(given: str) -> tuple[str, float]:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(prog="scripts/metrics", description=(__doc__ or "").partition("\n\n")[0])
-    arguments.add_argument("--thorough", action="store_true", help="measure the gate with MiniLM too")
+    arguments.add_argument("--thorough", action="store_true", help="measure the gate with MiniLM, and an install, too")
     arguments.add_argument("--data", type=Path, metavar="DIR", help="measure quality on the datasets in DIR")
-    arguments.add_argument("--install", action="store_true", help="install into a fresh environment and measure it")
     arguments.add_argument("--record", type=recorded, action="append", default=[], metavar="time.NAME=SECONDS")
     arguments.add_argument("--write", action="store_true", help="write the measured figures to the file")
     given = arguments.parse_args()
@@ -431,8 +451,6 @@ def main() -> None:
         parts |= THOROUGH
     if given.data is not None:
         parts |= datasets(given.data)
-    if given.install:
-        parts[("install.", "time.install_")] = install
     entries = read() if FILE.exists() else {}
     rows = run(parts, entries) + compare(entries, dict(given.record), [])
     print(f"{'':<48} {'file':>12} {'now':>12}", *rows, sep="\n")

@@ -121,6 +121,13 @@ def test_the_file_has_every_figure_of_the_parts_and_no_time_is_compared() -> Non
     assert {entry.direction for name, entry in entries.items() if name.startswith("time.")} <= {"record"}
 
 
+def test_a_thorough_run_measures_every_figure_but_times_and_datasets_that_are_elsewhere() -> None:
+    measured = tuple(prefix for parts in (metrics.QUICK, metrics.THOROUGH) for part in parts for prefix in part)
+    others = [name for name in metrics.read() if not name.startswith((*measured, "time."))]
+    assert {name.split(".")[0] for name in others} == {"quality"}
+    assert [name for name in others if name.startswith("quality.gate.")] == []
+
+
 def test_a_name_that_another_package_has_is_a_cross_package_import_once_a_module() -> None:
     tree = ast.parse(
         "import json\n"
