@@ -156,8 +156,8 @@ def _row(name: str, entry: Entry | None, value: float | None) -> Row:
     return Row(name, old, value, "worse" if gain < -slack else "better" if gain > slack else "")
 
 
-def updated(entries: Mapping[str, Entry], rows: Sequence[Row]) -> dict[str, Entry]:
-    """The entries after `--write`: what was not measured stays, and so does what is within its tolerance."""
+def update_entries(entries: Mapping[str, Entry], rows: Sequence[Row]) -> dict[str, Entry]:
+    """Return the entries after `--write`: what was not measured stays, and so does what is within its tolerance."""
     after = dict(entries)
     for row in rows:
         if row.new is None:
@@ -246,8 +246,8 @@ _BUILD_FROM_ROW = Memory.stored.__func__.__code__  # type: ignore[attr-defined] 
 
 
 @contextmanager
-def counting() -> Iterator[Counter]:
-    """Counts on every connection and thread that is opened inside, by SQLite's and Python's own hooks."""
+def count_work() -> Iterator[Counter]:
+    """Count on every connection and thread that is opened inside, by SQLite's and Python's own hooks."""
     counter = Counter()
 
     def follow(connection: apsw.Connection) -> None:
@@ -278,7 +278,7 @@ def work() -> Figures:
     figures: Figures = {}
     with (
         tempfile.TemporaryDirectory(prefix="recollect-metrics-") as place,
-        counting() as counter,
+        count_work() as counter,
         wiring.open(Path(place) / "counted.db", embedder="hashing", clock=lambda: judgements.ended_at) as engine,
     ):
         scope = there[0].scope
@@ -432,7 +432,8 @@ def run(parts: Mapping[tuple[str, ...], Measure], entries: Mapping[str, Entry]) 
     return compare(entries, measured, [prefix for prefixes in parts for prefix in prefixes])
 
 
-def recorded(given: str) -> tuple[str, float]:
+def parse_record(given: str) -> tuple[str, float]:
+    """Read a time that was measured elsewhere, such as time.suite_seconds=480."""
     name, _, value = given.partition("=")
     if not name.startswith("time."):
         raise argparse.ArgumentTypeError(f"{name!r} is not a time; write time.suite_seconds=480")
@@ -443,7 +444,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(prog="scripts/metrics", description=(__doc__ or "").partition("\n\n")[0])
     arguments.add_argument("--thorough", action="store_true", help="measure the gate with MiniLM, and an install, too")
     arguments.add_argument("--data", type=Path, metavar="DIR", help="measure quality on the datasets in DIR")
-    arguments.add_argument("--record", type=recorded, action="append", default=[], metavar="time.NAME=SECONDS")
+    arguments.add_argument("--record", type=parse_record, action="append", default=[], metavar="time.NAME=SECONDS")
     arguments.add_argument("--write", action="store_true", help="write the measured figures to the file")
     given = arguments.parse_args()
     parts = dict(QUICK)
@@ -455,7 +456,7 @@ def main() -> None:
     rows = run(parts, entries) + compare(entries, dict(given.record), [])
     print(f"{'':<48} {'file':>12} {'now':>12}", *rows, sep="\n")
     if given.write:
-        write(updated(entries, rows))
+        write(update_entries(entries, rows))
         return
     if any(row.mark == "better" for row in rows):
         print("better than the file says: scripts/metrics --write keeps it")

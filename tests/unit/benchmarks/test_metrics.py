@@ -66,7 +66,7 @@ def test_writing_changes_what_is_beyond_its_tolerance_and_keeps_the_rest() -> No
         "tokens.gate.x.context": 800,
     }
     rows = metrics.compare(ENTRIES, measured, ["quality.", "work.", "time.", "tokens."])
-    assert metrics.updated(ENTRIES, rows) == {
+    assert metrics.update_entries(ENTRIES, rows) == {
         **ENTRIES,
         "work.recall.sql_statements": Entry(7, "down", 0),
         "time.suite_seconds": Entry(90, "record"),
@@ -76,13 +76,13 @@ def test_writing_changes_what_is_beyond_its_tolerance_and_keeps_the_rest() -> No
 
 def test_writing_drops_what_is_not_measured_any_more() -> None:
     rows = metrics.compare(ENTRIES, {}, ["size."])
-    assert "size.statements" not in metrics.updated(ENTRIES, rows)
+    assert "size.statements" not in metrics.update_entries(ENTRIES, rows)
 
 
 def test_writing_refuses_what_is_not_a_number() -> None:
     rows = metrics.compare(ENTRIES, {"size.statements": math.nan}, ["size."])
     with pytest.raises(ValueError, match="not finite"):
-        metrics.updated(ENTRIES, rows)
+        metrics.update_entries(ENTRIES, rows)
 
 
 def test_what_is_written_is_read_again_an_entry_a_line(tmp_path: Path) -> None:
