@@ -61,6 +61,8 @@ DIGITS = 6
 Direction = Literal["up", "down", "record"]
 Figures = dict[str, float]
 Measure = Callable[[], Figures]
+Parts = Mapping[tuple[str, ...], Measure]
+"""What to measure, by the prefixes of the names of its figures."""
 
 
 # -- the ratchet ------------------------------------------------------------------------------------------------------
@@ -398,21 +400,21 @@ def copy_package(folder: Path) -> Path:
 
 # -- the command ------------------------------------------------------------------------------------------------------
 
-QUICK: dict[tuple[str, ...], Measure] = {
+QUICK: Parts = {
     ("size.",): size,
     ("work.",): work,
     (f"quality.gate.{STATIC}.", f"tokens.gate.{STATIC}."): partial(quality, GATE, "gate", STATIC, contexts=True),
 }
-"""What the default suite measures, by the prefixes of the names of its figures."""
+"""What the default suite measures."""
 
-THOROUGH: dict[tuple[str, ...], Measure] = {
+THOROUGH: Parts = {
     (f"quality.gate.{MINILM}.", f"tokens.gate.{MINILM}."): partial(quality, GATE, "gate", MINILM, contexts=True),
     ("install.", "time.install_"): install,
 }
 """What `--thorough` measures as well."""
 
 
-def datasets(folder: Path) -> dict[tuple[str, ...], Measure]:
+def datasets(folder: Path) -> Parts:
     """The quality on every dataset in the folder, with both embedders."""
     found = sorted(path.parent for path in folder.glob("*/qrels.tsv"))
     if not found:
@@ -424,7 +426,7 @@ def datasets(folder: Path) -> dict[tuple[str, ...], Measure]:
     }
 
 
-def run(parts: Mapping[tuple[str, ...], Measure], entries: Mapping[str, Entry]) -> list[Row]:
+def run(parts: Parts, entries: Mapping[str, Entry]) -> list[Row]:
     """Measure these parts and compare them with the entries."""
     measured: Figures = {}
     for measure in parts.values():
@@ -440,23 +442,24 @@ def parse_record(given: str) -> tuple[str, float]:
     return name, float(value)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None, *, quick: Parts = QUICK, file: Path = FILE) -> None:
+    """Run the command with these words, or those of the command line; tests give a quick part and a file."""
     arguments = argparse.ArgumentParser(prog="scripts/metrics", description=(__doc__ or "").partition("\n\n")[0])
     arguments.add_argument("--thorough", action="store_true", help="measure the gate with MiniLM, and an install, too")
     arguments.add_argument("--data", type=Path, metavar="DIR", help="measure quality on the datasets in DIR")
     arguments.add_argument("--record", type=parse_record, action="append", default=[], metavar="time.NAME=SECONDS")
     arguments.add_argument("--write", action="store_true", help="write the measured figures to the file")
-    given = arguments.parse_args()
-    parts = dict(QUICK)
+    given = arguments.parse_args(words)
+    parts = dict(quick)
     if given.thorough:
         parts |= THOROUGH
     if given.data is not None:
         parts |= datasets(given.data)
-    entries = read() if FILE.exists() else {}
+    entries = read(file) if file.exists() else {}
     rows = run(parts, entries) + compare(entries, dict(given.record), [])
     print(f"{'':<48} {'file':>12} {'now':>12}", *rows, sep="\n")
     if given.write:
-        write(update_entries(entries, rows))
+        write(update_entries(entries, rows), file)
         return
     if any(row.mark == "better" for row in rows):
         print("better than the file says: scripts/metrics --write keeps it")

@@ -92,6 +92,51 @@ def test_what_is_written_is_read_again_an_entry_a_line(tmp_path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) == len(ENTRIES) + 2
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with the entries of these tests."""
+    path = tmp_path / "metrics.json"
+    metrics.write(ENTRIES, path)
+    return path
+
+
+def a_part(statements: float) -> metrics.Parts:
+    """A part that measures one figure, which comes out as given."""
+    return {("size.",): lambda: {"size.statements": statements}}
+
+
+def test_the_command_fails_on_a_worse_figure_and_shows_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        metrics.main([], quick=a_part(1011), file=file)
+    assert "worse than the file says" in str(left.value.code)  # Python prints a text and exits with 1
+    assert "size.statements 1,000 1,011 worse" in " ".join(capsys.readouterr().out.split())
+    assert metrics.read(file) == ENTRIES
+
+
+def test_the_command_passes_and_writes_nothing_if_no_figure_is_worse(file: Path) -> None:
+    for statements in (1010, 900):
+        metrics.main([], quick=a_part(statements), file=file)
+    assert metrics.read(file) == ENTRIES
+
+
+def test_the_command_stores_a_worse_figure_if_asked_to_write(file: Path) -> None:
+    metrics.main(["--write"], quick=a_part(1011), file=file)
+    assert metrics.read(file) == {**ENTRIES, "size.statements": Entry(1011, "down", "1%")}
+
+
+def test_the_command_records_a_time_beside_what_it_measures(file: Path) -> None:
+    metrics.main(["--record", "time.suite_seconds=1", "--write"], quick=a_part(1000), file=file)
+    assert metrics.read(file) == {**ENTRIES, "time.suite_seconds": Entry(1, "record")}
+
+
+def test_the_command_records_only_times(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        metrics.main(["--record", "size.statements=1", "--write"], quick=a_part(1000), file=file)
+    assert left.value.code == 2
+    assert "'size.statements' is not a time; write time.suite_seconds=480" in capsys.readouterr().err
+    assert metrics.read(file) == ENTRIES
+
+
 def test_an_invalid_entry_is_refused() -> None:
     invalid: list[tuple[float, str, float | str]] = [
         (math.nan, "up", 0),
