@@ -12,9 +12,7 @@ Ids = Callable[[Any], object] | Iterable[str] | None
 Failure = (Exception, pytest.fail.Exception)
 
 
-def table(
-    names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], object] | Iterable[str] | None = None
-) -> Callable[[Test], Test]:
+def table(names: str | Sequence[str], rows: Iterable[Any], ids: Ids = None) -> Callable[[Test], Test]:
     """Call the test once for each row, as `parametrize` does, but as one item that lists every failing row.
 
     All rows share the test's fixtures, so a test whose rows need a folder or a patch of their own takes
@@ -22,14 +20,16 @@ def table(
     """
     columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     cases = [_values(row, len(columns)) for row in rows]
-    labels = ids if ids is None or callable(ids) else list(ids)
+    if not cases:
+        raise ValueError(f"table of {', '.join(columns)} has no rows; give at least one, or remove the test")
+    label = _labeler(cases, ids)
 
     def decorate(test: Test) -> Test:
         def try_every_row(*own: Any, **fixtures: Any) -> None:
             def check(number: int) -> None:
                 test(*own, **dict(zip(columns, cases[number], strict=True)), **fixtures)
 
-            check_each(range(len(cases)), check, label=lambda number: _label(number, cases[number], labels))
+            check_each(range(len(cases)), check, label=label)
 
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name not in columns]
@@ -43,11 +43,21 @@ def table(
 
 
 def check_each(cases: Iterable[Case], check: Callable[[Case], None], *, label: Callable[[Case], str] = repr) -> None:
-    """Check every case, then raise the failures of all of them together."""
+    """Check every case, then raise the failures of all of them together.
+
+    To skip is a failure too: it would leave out the cases behind.
+    """
+
+    def check_without_skip(case: Case) -> None:
+        try:
+            check(case)
+        except pytest.skip.Exception as skip:
+            raise RuntimeError(f"row skips the test ({skip}); remove the row, or use pytest.mark.parametrize") from skip
+
     failures: list[BaseException] = []
     for case in cases:
         try:
-            check(case)
+            check_without_skip(case)
         except Failure as failure:
             failure.add_note(f"row: {label(case)}")
             failures.append(failure)
@@ -63,12 +73,13 @@ def _values(row: Any, width: int) -> tuple[Any, ...]:
     return (row,) if width == 1 else tuple(row)
 
 
-def _label(number: int, case: tuple[Any, ...], ids: Ids) -> str:
+def _labeler(cases: Sequence[tuple[Any, ...]], ids: Ids) -> Callable[[int], str]:
+    """Return what names a row by its number."""
+    if ids is None:
+        return lambda number: "-".join(map(_short, cases[number]))
     if callable(ids):
-        return "-".join(str(ids(value)) for value in case)
-    if ids is not None:
-        return str(list(ids)[number])
-    return "-".join(map(_short, case))
+        return lambda number: "-".join(str(ids(value)) for value in cases[number])
+    return list(ids).__getitem__
 
 
 def _short(value: object) -> str:
