@@ -15,12 +15,15 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from recollect.providers import static_table
 from recollect.version import __version__
 
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TABLE_FOLDER = "recollect/providers/static_table"
+TABLE_FILES = (*static_table.SHA256, static_table.LICENSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,17 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Both distributions, built from a copy: the build generates code in the folder that it builds from."""
+    """Both distributions, built from a copy: the build generates code in the folder that it builds from.
+
+    The copy has the static table, as the folder of a release does, and `.gitignore`, by which hatchling leaves it out.
+    """
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    for name in ("pyproject.toml", *PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]):
+    for name in ("pyproject.toml", ".gitignore", *PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]):
         if (ROOT / name).is_dir():
             copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
         else:
             copy(ROOT / name, source / name)
+    assert [name for name in TABLE_FILES if not (source / "src" / TABLE_FOLDER / name).is_file()] == []
     run([sys.executable, "-m", "build", "--outdir", str(made), str(source)])
     [wheel], [sdist] = made.glob("*.whl"), made.glob("*.tar.gz")
     return Built(source=source, wheel=wheel, sdist=sdist)
@@ -80,6 +87,15 @@ def test_the_wheel_holds_the_package_with_its_types_and_license_and_nothing_else
     assert {name.split("/")[0] for name in names} == {"recollect", information}
     assert {"recollect/py.typed", f"{information}/licenses/LICENSE"} <= set(names)
     assert [name for name in names if "__pycache__" in name or "/tests/" in name] == []
+
+
+def test_the_wheel_holds_the_static_table_with_its_license_and_the_sdist_does_not(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as wheel:
+        in_wheel = {name for name in wheel.namelist() if name.startswith(TABLE_FOLDER)}
+    with tarfile.open(built.sdist) as sdist:
+        in_sdist = {name.partition("/src/")[2] for name in sdist.getnames() if TABLE_FOLDER in name}
+    assert in_wheel == {f"{TABLE_FOLDER}/{name}" for name in ("__init__.py", *TABLE_FILES)}
+    assert in_sdist == {f"{TABLE_FOLDER}/__init__.py"}
 
 
 def test_no_file_of_a_distribution_names_the_folder_it_was_built_in(built: Built) -> None:
