@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from packaging.version import Version
 
+from recollect.providers import static_table
 from recollect.version import __version__
 
 from .source import ROOT
@@ -54,3 +55,9 @@ def test_every_file_that_the_workflow_names_is_there() -> None:
     commands = [step["run"] for job in jobs().values() for step in job["steps"] if "run" in step]
     named = {word for command in commands for word in re.findall(r"\b(?:scripts|tests)/[\w./]+", command)}
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_the_static_table_is_of_the_version_that_is_installed_to_compare_it_with() -> None:
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = [*constraints, *PROJECT["optional-dependencies"]["dev"]]
+    assert [line for line in lines if line.startswith("wordllama")] == [static_table.REQUIREMENT] * 2
