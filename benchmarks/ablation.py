@@ -1,6 +1,6 @@
 """What each part of a profile gives: the profile without it, on the same queries, and what is lost by that.
 
-It writes its table into docs/explanation/ranking.md, between the markers there:
+It writes a table for each embedder into docs/explanation/ranking.md, between the markers there:
 `scripts/bench ablation --data DIR DIR --store FOLDER`. Weights of a part that is left out go to the others in
 proportion. The stores of the folders are kept in FOLDER, so that a second run embeds nothing.
 """
@@ -8,7 +8,7 @@ proportion. The stores of the folders are kept in FOLDER, so that a second run e
 import argparse
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from recollect.version import __version__
 
 K, WIDE = 10, 50
 MEASURES = (f"recall@{K}", f"ndcg@{K}")
+EMBEDDERS = ("minilm", "wordllama")
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "ranking.md"
 BEGIN, END = "<!-- ablation: begin -->", "<!-- ablation: end -->"
 STAMP = 12
@@ -71,9 +72,10 @@ def ask(folder: Stored, profile: Profile) -> Outcome:
     return outcome(profile.name, profile.version, WIDE, folder.ask(profile, depth=WIDE), (K, WIDE))
 
 
-def load(folder: Path, stores: Path, embedder: str | None) -> Stored:
+def load(folder: Path, stores: Path, embedder: str) -> Stored:
     """The folder in a store of its own."""
-    return store(read_judgements(folder), partial(wiring.open, stores / f"{folder.name}.db", embedder=embedder))
+    file = stores / f"{folder.name}-{embedder}.db"
+    return store(read_judgements(folder), partial(wiring.open, file, embedder=embedder))
 
 
 def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:
@@ -139,26 +141,31 @@ def measured_with(page: str) -> str | None:
     return told[1] if told else None
 
 
+def measure(profile: Profile, folders: Sequence[Path], stores: Path, embedder: str) -> str:
+    """The page's part about one embedder, measured."""
+    loaded = {folder.name: load(folder, stores, embedder) for folder in folders}
+    wholes = {name: ask(one, profile) for name, one in loaded.items()}
+    rows: dict[str, dict[str, dict[str, Difference]]] = {}
+    for part, other in variants(profile):
+        rows[part] = {name: lost(wholes[name], ask(one, other)) for name, one in loaded.items()}
+        print(embedder, part, *(f"{rows[part][name][MEASURES[0]].mean:+.4f}" for name in loaded), flush=True)
+    named = " and ".join(dict.fromkeys(one.embedder for one in loaded.values()))
+    return table(profile, named, wholes, rows)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, nargs="+", required=True, help="folders of judgements")
     options.add_argument("--profile", default="default")
     options.add_argument("--store", type=Path, help="where to keep the stores of the folders")
-    options.add_argument("--embedder", help="of new stores")
+    options.add_argument("--embedder", nargs="+", default=EMBEDDERS, help="of new stores")
     options.add_argument("--print", action="store_true", dest="printed", help="print it, and leave the page as it is")
     given = options.parse_args()
     profile = config.profile(given.profile)
     with ExitStack() as stack:
         stores = given.store or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stores.mkdir(parents=True, exist_ok=True)
-        loaded = {folder.name: load(folder, stores, given.embedder) for folder in given.data}
-        wholes = {name: ask(one, profile) for name, one in loaded.items()}
-        rows: dict[str, dict[str, dict[str, Difference]]] = {}
-        for part, other in variants(profile):
-            rows[part] = {name: lost(wholes[name], ask(one, other)) for name, one in loaded.items()}
-            print(part, *(f"{rows[part][name][MEASURES[0]].mean:+.4f}" for name in loaded), flush=True)
-    embedder = " and ".join(dict.fromkeys(one.embedder for one in loaded.values()))
-    written = table(profile, embedder, wholes, rows)
+        written = "\n\n".join(measure(profile, given.data, stores, embedder) for embedder in given.embedder)
     if given.printed:
         print(written)
         return
