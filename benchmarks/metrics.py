@@ -437,9 +437,13 @@ def run(parts: Parts, entries: Mapping[str, Entry]) -> list[Row]:
 def parse_record(given: str) -> tuple[str, float]:
     """Read a time that was measured elsewhere, such as time.suite_seconds=480."""
     name, _, value = given.partition("=")
-    if not name.startswith("time."):
-        raise argparse.ArgumentTypeError(f"{name!r} is not a time; write time.suite_seconds=480")
-    return name, float(value)
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = math.nan
+    if not name.startswith("time.") or not math.isfinite(seconds):
+        raise argparse.ArgumentTypeError(f"{given!r} is not a time; write time.suite_seconds=480")
+    return name, seconds
 
 
 def main(words: Sequence[str] | None = None, *, quick: Parts = QUICK, file: Path = FILE) -> None:

@@ -9,6 +9,8 @@ import metrics
 import pytest
 from metrics import Entry
 
+from tests.tables import table
+
 ENTRIES = {
     "quality.gate.x.ndcg@10": Entry(0.5, "up", 0.01),
     "size.statements": Entry(1000, "down", "1%"),
@@ -129,11 +131,12 @@ def test_the_command_records_a_time_beside_what_it_measures(file: Path) -> None:
     assert metrics.read(file) == {**ENTRIES, "time.suite_seconds": Entry(1, "record")}
 
 
-def test_the_command_records_only_times(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@table("given", ["size.statements=1", "time.suite_seconds", "time.suite_seconds=nan"])
+def test_the_command_records_only_times(given: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        metrics.main(["--record", "size.statements=1", "--write"], quick=a_part(1000), file=file)
+        metrics.main(["--record", given, "--write"], quick=a_part(1000), file=file)
     assert left.value.code == 2
-    assert "'size.statements' is not a time; write time.suite_seconds=480" in capsys.readouterr().err
+    assert f"'{given}' is not a time; write time.suite_seconds=480" in capsys.readouterr().err
     assert metrics.read(file) == ENTRIES
 
 
