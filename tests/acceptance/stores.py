@@ -1,6 +1,6 @@
-"""Where a story is told."""
+"""Choose the stores that a test runs on."""
 
 import pytest
 
 on_both_stores = pytest.mark.parametrize("target", ["sqlite", "postgres"], indirect=True)
-"""Runs a story on PostgreSQL in every run: what it proves goes through SQL of the store's own."""
+"""Runs a test on PostgreSQL by default too: what it proves goes through SQL of the store's own."""

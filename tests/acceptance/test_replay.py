@@ -280,6 +280,7 @@ class TestErased:
         assert text.was is None
         assert not any(SEATS[0] in line or window in line for line in memory.export())
 
+    @on_both_stores
     def test_one_that_was_only_counted_is_counted(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = memory.brief(scope=ANA, depth=2)
@@ -318,6 +319,7 @@ class TestErased:
         found = replayed(memory, context).differences
         assert [(one.was, one.again) for one in found if one.what is What.ERASED] == [("6", "3")]
 
+    @on_both_stores
     def test_what_another_scope_had_erased_makes_no_difference(self, memory: recollect.Engine) -> None:
         fill(memory)
         fill(memory, BEN)

@@ -445,6 +445,7 @@ class TestGaps:
             leaving.undo(undone.run, scope=ANA)
         assert states(leaving) == before
 
+    @on_both_stores
     def test_undo_takes_away_no_record_through_which_others_are_told(self, target: str, clock: Clock) -> None:
         kept = {"event_retention_days": 60, "segment_retention_days": "never", "grip_retention_days": "never"}
         settings: dict[str, Any] = {"lifecycle": {"vector": kept, "bm25": kept}}
@@ -541,6 +542,7 @@ class TestKeeping:
             assert set(after.stands_for) >= set(before.stands_for) - {Level.SEGMENT}  # which is new as well
             assert "zebra3" in best(engine, "zebra3", profile="search").text
 
+    @on_both_stores
     def test_a_week_whose_days_are_found_stands_in_for_nothing_after_an_erasure(self, memory: recollect.Engine) -> None:
         memory.run("rebuild-index", scope=ANA)
         memory.erase(scope=ANA, id=records(memory, Level.EVENT)[0].id)

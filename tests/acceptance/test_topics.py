@@ -195,6 +195,7 @@ def test_what_is_put_away_is_not_counted_and_its_words_are_not_told_before_any_r
     assert [one.id for one in memory.topics(scope=ANA)] == [topic.id]
 
 
+@on_both_stores
 def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: Clock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -204,6 +205,7 @@ def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: C
     assert memory.topics(scope=ANA) == []
 
 
+@on_both_stores
 def test_a_memory_that_does_not_hold_yet_is_not_counted(memory: recollect.Engine, clock: Clock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)

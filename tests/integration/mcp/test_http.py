@@ -27,32 +27,32 @@ META: Mapping[str, Any] = {
 }
 
 
-NUMBERS = count()
+SCOPE_NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def the_office() -> Office:
+def shared_office() -> Office:
     return Office()
 
 
 @pytest.fixture(scope="module")
-def url(the_office: Office) -> Iterator[str]:
-    """One server of all tests that have no other needs; its keys hold for all of them."""
-    with serving(":memory:", the_office) as address:
+def url(shared_office: Office) -> Iterator[str]:
+    """A server that tests share; every key stays valid for all of them."""
+    with serving(":memory:", shared_office) as address:
         yield address
 
 
 @pytest.fixture
-def office(the_office: Office) -> Office:
+def office(shared_office: Office) -> Office:
     """The office of that server, where nothing was asked yet."""
-    the_office.asked.clear()
-    return the_office
+    shared_office.asked.clear()
+    return shared_office
 
 
 @pytest.fixture
 def scope() -> str:
     """A scope that no other test writes to."""
-    return f"acme/number-{next(NUMBERS)}"
+    return f"acme/number-{next(SCOPE_NUMBERS)}"
 
 
 def headers(key: str | None, method: str = "tools/call", name: str | None = None, **more: str) -> dict[str, str]:
@@ -181,21 +181,23 @@ def test_another_tenants_scope_is_not_there_whether_it_is_or_not(era: str, offic
 
 @table("era", ERAS)
 def test_a_resource_is_read_by_the_rights_of_the_operation_behind_it(era: str, office: Office, url: str) -> None:
+    scope = f"acme/ana-{era}"  # where no other row writes
+
     async def read() -> None:
-        async with over_http(url, office.key(SCOPE), era) as client:
+        async with over_http(url, office.key(scope), era) as client:
             kept = await call(client, "remember", text="Ana prefers window seats")
-            address = address_of(SCOPE, kept["id"])
-            assert address == f"recollect://memory/acme%2Fana/{kept['id']}"
-            for way in (address, f"recollect://memory/acme/ana/{kept['id']}"):
+            address = address_of(scope, kept["id"])
+            assert address == f"recollect://memory/acme%2Fana-{era}/{kept['id']}"
+            for way in (address, f"recollect://memory/acme/ana-{era}/{kept['id']}"):
                 (told,) = (await client.read_resource(way)).contents
                 assert (told.uri, json.loads(told.text)["id"]) == (way, kept["id"])  # type: ignore[union-attr]
             (stats,) = (await client.read_resource("recollect://stats")).contents
             assert json.loads(stats.text)["memories"] == 1  # type: ignore[union-attr]
             with pytest.raises(MCPError) as gone:
-                await client.read_resource(address_of(SCOPE, "none"))
+                await client.read_resource(address_of(scope, "none"))
             assert gone.value.code == (-32602 if era == "2026-07-28" else -32002)
             assert gone.value.data["code"] == "not_found"
-        async with over_http(url, office.key(SCOPE, Right.WRITE), era) as writer:
+        async with over_http(url, office.key(scope, Right.WRITE), era) as writer:
             assert "remember" in (await writer.read_resource("recollect://guide")).contents[0].text  # type: ignore[union-attr]
             with pytest.raises(MCPError, match="lacks the right 'read'"):
                 await writer.read_resource("recollect://stats")

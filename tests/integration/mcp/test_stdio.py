@@ -84,7 +84,7 @@ def test_all_that_is_said_at_once_is_answered_and_the_store_is_closed_well(tmp_p
 
 
 NO_JSON, NO_MESSAGE = -32700, -32600
-HALF = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'
+HALF_CHARACTER = b'{"jsonrpc": "2.0", "method": "x\\ud800", "id": %s}'
 REFUSED = [
     (b"garbage", NO_JSON, None),
     (b"\xff", NO_JSON, None),
@@ -98,8 +98,8 @@ REFUSED = [
     (tool(5, "remember", text="tea\ud800"), NO_MESSAGE, 5),
     (request(6, "tools/\udfff"), NO_MESSAGE, 6),
     (tool(7, "stats", scope="\ud800"), NO_MESSAGE, 7),
-    (HALF % b'"ten"', NO_MESSAGE, "ten"),
-    *((HALF % odd, NO_MESSAGE, None) for odd in (b'"a\\ud800"', b"true", b"1" * 400, b"null")),
+    (HALF_CHARACTER % b'"ten"', NO_MESSAGE, "ten"),
+    *((HALF_CHARACTER % odd, NO_MESSAGE, None) for odd in (b'"a\\ud800"', b"true", b"1" * 400, b"null")),
 ]
 """Lines that are no messages, or have an odd id or half a character, and by which code and id each is refused."""
 
@@ -219,13 +219,16 @@ def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_
 LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' % (b'{\\"id\\": 4}' * 500)
 
 
-CLIENTS = JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call", params={"text": "x" * 5_000})
+LONG_CLIENT_REQUEST = JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call", params={"text": "x" * 5_000})
 
 
 @table(
     ("line", "id"),
     [
-        (CLIENTS.model_dump_json(by_alias=True, exclude_unset=True).encode(), 2),  # as the official client writes it
+        (
+            LONG_CLIENT_REQUEST.model_dump_json(by_alias=True, exclude_unset=True).encode(),
+            2,
+        ),  # as the official client writes it
         (b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", %s}' % LONG, 2),
         (b'{"id": "a-2", %s, "jsonrpc": "2.0"}' % LONG, "a-2"),
         (b'{"method": "tools/call", %s, "jsonrpc": "2.0", "id": 2}' % LONG, 2),

@@ -123,8 +123,9 @@ def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) 
     assert {one.outcome for one in office.asked} == {"ok"}
 
 
-def test_every_tool_answers_over_stdio_as_its_schema_says(store: Path) -> None:
-    asyncio.run(story(over_stdio(store, "--tools", WANTED)))
+@pytest.mark.parametrize("era", ["2026-07-28", pytest.param("2025-11-25", marks=pytest.mark.thorough)])
+def test_every_tool_answers_over_stdio_as_its_schema_says(era: str, store: Path) -> None:
+    asyncio.run(story(over_stdio(store, "--tools", WANTED, era=era)))
 
 
 def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(store: Path) -> None:

@@ -22,7 +22,7 @@ ANA, BEN = "acme/ana", "rival/ben"
 SEAT = "Ana prefers window seats"
 SHORT = {"busy_timeout": 2.0}
 """Long enough for a slow machine to connect."""
-FEW, MANY = 60, 300
+DEFAULT_CALLS, THOROUGH_CALLS = 60, 300
 """How often two processes say the same, by default and in a thorough run."""
 
 
@@ -48,7 +48,7 @@ def killed_url(mortal: Server) -> Iterator[str]:
 def test_the_same_text_from_two_processes_is_one_memory_and_all_hear_of_it(
     postgres_store_url: str, thorough: bool
 ) -> None:
-    times = MANY if thorough else FEW
+    times = THOROUGH_CALLS if thorough else DEFAULT_CALLS
     an_engine(postgres_store_url).close()
     processes = [Process(rig.says_the_same, postgres_store_url, ANA, SEAT, times) for _ in range(2)]
     assert [one.hear() for one in processes] == [("ready",)] * 2
