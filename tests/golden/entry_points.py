@@ -1,0 +1,54 @@
+"""Every internal name and path that the golden tests use: a rename in `src` changes one line here and no other file."""
+
+import inspect
+from pathlib import Path
+
+from recollect import errors
+from recollect.cli.main import cli, exit_code
+from recollect.config import OPTIONS
+from recollect.dialects.anthropic import RecollectMemoryTool
+from recollect.dialects.langgraph import RecollectStore
+from recollect.dialects.openai_agents import RecollectSession
+from recollect.grpc.statuses import STATUSES as GRPC_STATUSES
+from recollect.rest import openapi
+from recollect.rest.problems import STATUSES as HTTP_STATUSES
+from recollect.service.access import owner
+from recollect.service.operations import SUBJECTS
+from recollect.service.problems import problem_of
+from recollect.service.service import Service
+from tests.upgrades.write import _seed_randomness as seed_randomness
+
+CLOCK_PATH = "recollect.wiring._now"
+"""The function from which `recollect.open` takes the time when the caller gives no clock."""
+
+ROOT = Path(__file__).parents[2]
+PAIRS = ROOT / "src" / "recollect" / "evaluation" / "pairs.jsonl"
+GATE = ROOT / "tests" / "gate" / "judgements"
+
+ERRORS = {
+    name: kind
+    for name, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, errors.RecollectError) and kind.__module__ == errors.__name__
+}
+"""Every exception by its name."""
+
+__all__ = [
+    "CLOCK_PATH",
+    "ERRORS",
+    "GATE",
+    "GRPC_STATUSES",
+    "HTTP_STATUSES",
+    "OPTIONS",
+    "PAIRS",
+    "SUBJECTS",
+    "RecollectMemoryTool",
+    "RecollectSession",
+    "RecollectStore",
+    "Service",
+    "cli",
+    "exit_code",
+    "openapi",
+    "owner",
+    "problem_of",
+    "seed_randomness",
+]
