@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from recollect import config, wiring
+from recollect import config, factory
 from recollect.evaluation.figures import Outcome, outcome
 from recollect.evaluation.intervals import Difference, compare
-from recollect.evaluation.judgements import read_judgements
-from recollect.evaluation.stored import Stored, store
-from recollect.ranking.measured import fingerprint
-from recollect.ranking.parse import override
+from recollect.evaluation.judgment_store import Stored, store
+from recollect.evaluation.judgments import read_judgements
 from recollect.ranking.profile import Hearing, Profile
+from recollect.ranking.profile_toml import override
+from recollect.ranking.tuning_report_check import fingerprint
 from recollect.version import __version__
 
 K, WIDE = 10, 50
@@ -75,7 +75,7 @@ def ask(folder: Stored, profile: Profile) -> Outcome:
 def load(folder: Path, stores: Path, embedder: str) -> Stored:
     """The folder in a store of its own."""
     file = stores / f"{folder.name}-{embedder}.db"
-    return store(read_judgements(folder), partial(wiring.open, file, embedder=embedder))
+    return store(read_judgements(folder), partial(factory.open, file, embedder=embedder))
 
 
 def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:

@@ -14,14 +14,14 @@ import numpy as np
 import recollect
 from recollect.evaluation.intervals import bootstrap, compare
 from recollect.evaluation.learning import Learned, learn
-from recollect.evaluation.material import Numbers
-from recollect.evaluation.places import Places
-from recollect.evaluation.trial import unheard
-from recollect.model.experience import Experiences
+from recollect.evaluation.position_bias import Places
+from recollect.evaluation.runner import unheard
+from recollect.evaluation.training_set import Numbers
 from recollect.model.table import Floats
+from recollect.model.training_example import Experiences
 from recollect.packing.pack import Context
-from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import parse
 
 SCOPES = ("acme/ana", "acme/ben")
 PEOPLE = 5

@@ -41,10 +41,10 @@ from typing import Any, Literal
 import apsw
 
 import recollect
-from recollect import wiring
+from recollect import factory
 from recollect.evaluation.figures import outcome
-from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.evaluation.stored import store
+from recollect.evaluation.judgment_store import store
+from recollect.evaluation.judgments import Judgements, read_judgements
 from recollect.model.memory import Memory
 from recollect.ranking.profiles import built_in
 
@@ -194,7 +194,7 @@ def quality(folder: Path, name: str, embedder: str, *, contexts: bool = False) -
     """
     judgements = read_judgements(folder)
     with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as place:
-        there = store(judgements, partial(wiring.open, Path(place) / "judged.db", embedder=embedder))
+        there = store(judgements, partial(factory.open, Path(place) / "judged.db", embedder=embedder))
         default = built_in("default")
         answers = there.ask(default, depth=K)
         found = outcome(default.name, default.version, K, answers, (K,))
@@ -281,7 +281,7 @@ def work() -> Figures:
     with (
         tempfile.TemporaryDirectory(prefix="recollect-metrics-") as place,
         count_work() as counter,
-        wiring.open(Path(place) / "counted.db", embedder="hashing", clock=lambda: judgements.ended_at) as engine,
+        factory.open(Path(place) / "counted.db", embedder="hashing", clock=lambda: judgements.ended_at) as engine,
     ):
         scope = there[0].scope
         engine.remember_all(there)

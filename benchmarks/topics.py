@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from recollect.evidence.similarity import directions
+from recollect.retrieval.vectors import directions
 
 SCOPE = "bench/one"
 DIMENSIONS = 256

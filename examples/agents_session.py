@@ -19,7 +19,7 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 from openai.types.responses.response_stream_event import ResponseStreamEvent
 
 import recollect
-from recollect.dialects.openai_agents import RecollectSession
+from recollect.integrations.openai_agents import RecollectSession
 
 ROOT = "acme/support"
 WITHOUT_TRACING = RunConfig(tracing_disabled=True)

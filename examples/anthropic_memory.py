@@ -11,7 +11,7 @@ from typing import Any
 from anthropic.lib.tools import ToolError
 
 import recollect
-from recollect.dialects.anthropic import RecollectMemoryTool
+from recollect.integrations.anthropic import RecollectMemoryTool
 
 SCOPE = "acme/claude"
 ANA = "/memories/people/ana.md"

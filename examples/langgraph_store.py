@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 import recollect
-from recollect.dialects.langgraph import RecollectStore
+from recollect.integrations.langgraph import RecollectStore
 
 ROOT = "acme/concierge"
 GUEST = ("guests", "ana")

@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import recollect
-from recollect.dialects.pydantic_ai import Found, MemoryToolset, Reason, Written
+from recollect.integrations.pydantic_ai import Found, MemoryToolset, Reason, Written
 
 SCOPE = "acme/ana"
 SAID = (

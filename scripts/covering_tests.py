@@ -40,14 +40,14 @@ TEST_PATHS: dict[str, tuple[str, ...]] = {
     "admission": (
         "tests/unit/admission",
         "tests/unit/engine",
-        "tests/unit/extraction",
+        "tests/unit/text",
         "tests/acceptance",
         "tests/contract",
     ),
     "engine": (
         "tests/unit/engine",
-        "tests/unit/dialects",
-        "tests/unit/service",
+        "tests/unit/compat",
+        "tests/unit/api",
         "tests/acceptance",
         "tests/contract",
         "tests/integration/sqlite",

@@ -35,7 +35,7 @@ from mcp_types import (
     Tool,
 )
 
-from recollect.mcp.face import Context, Face
+from recollect.server.mcp.handlers import Context, Face
 
 PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WAV: Final = base64.b64encode(

@@ -10,12 +10,12 @@ from starlette.routing import Route
 
 import recollect
 from mcp_conformance.fixtures import Fixtures
-from recollect.mcp.catalogue import CORE
-from recollect.mcp.server import Door
-from recollect.service.access import Caller, owner
-from recollect.service.front import Front
-from recollect.service.gate import Gate
-from recollect.service.service import Service
+from recollect.api.auth import Caller, owner
+from recollect.api.dispatcher import Front
+from recollect.api.host_policy import Gate
+from recollect.api.operation_runner import Service
+from recollect.server.mcp.catalog import CORE
+from recollect.server.mcp.http_transport import Door
 
 SCOPE = "conformance/suite"
 

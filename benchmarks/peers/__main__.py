@@ -29,10 +29,10 @@ from peers.results import Measured, Record
 from peers.roster import PEERS, Peer
 from peers.running import Failed, run
 from recollect.config import Settings
-from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.ranking.measured import fingerprint
+from recollect.evaluation.judgments import Judgements, read_judgements
+from recollect.factory import named_embedder
 from recollect.ranking.profiles import built_in
-from recollect.wiring import named_embedder
+from recollect.ranking.tuning_report_check import fingerprint
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")

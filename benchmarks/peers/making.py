@@ -10,12 +10,12 @@ import numpy as np
 
 from peers import material, synthetic
 from peers.material import Asked, Material, Matrix, Said, Wording, unit
-from recollect.evaluation.judgements import Judgements
-from recollect.evidence import asking
+from recollect.evaluation.judgments import Judgements
 from recollect.model.draft import Draft
-from recollect.ports import Embedder
+from recollect.protocols import Embedder
+from recollect.text import questions
 
-HOW = tuple(Path(module.__file__ or "") for module in (material, synthetic, asking))
+HOW = tuple(Path(module.__file__ or "") for module in (material, synthetic, questions))
 """What decides, besides this file, what is made: if one of them changes, all material is made anew."""
 
 STAMP = 12
@@ -81,8 +81,8 @@ def _put(given: Material) -> Iterator[tuple[Asked, str]]:
             speakers.setdefault(one.scope, set()).add(one.details["speaker"])
     for question in given.questions:
         there = speakers.get(question.scope, set())
-        for name in asking.named(question.text, there):
-            yield question, asking.as_said_by(question.text, name)
+        for name in questions.named(question.text, there):
+            yield question, questions.as_said_by(question.text, name)
 
 
 def _said(draft: Draft, vector: material.Vector) -> Said:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from recollect.evaluation.judgements import Query
+from recollect.evaluation.judgments import Query
 from recollect.evaluation.measures import ndcg, recall
 
 DEPTH = 10

@@ -39,7 +39,7 @@ from postgres.material import Material, Question, Told
 from postgres.report import Report, stretch
 from postgres.ways import EXACT, NO_ROOM, NO_ROOM_BYTES, PREFERRED, Ours, Way
 from postgres.writing import Ingest
-from recollect import wiring
+from recollect import factory
 
 SETTINGS: Mapping[str, str] = {
     "fsync": "on",  # as a server has it to which something is entrusted
@@ -129,7 +129,7 @@ def run(server: Server, name: str, material: Material, chosen: argparse.Namespac
         ingest = Ingest(url, db, material, chosen.ingest)
         if not chosen.no_index:
             ingest.measure("with the index", report)
-            wiring.drop_index(url, material.scope(0))
+            factory.drop_index(url, material.scope(0))
         ingest.measure("without an index", report)
 
 
@@ -174,7 +174,7 @@ def index(url: str, material: Material, questions: Sequence[Question], report: R
     scopes = {material.scope(0), *(one.scope for one in questions)}
     with stretch() as taken:
         for scope in scopes:
-            wiring.index_scope(url, scope)
+            factory.index_scope(url, scope)
     report.rate("building the index of a scope (halfvec)", len(scopes) * material.rows, taken.seconds)
 
 

@@ -9,7 +9,7 @@ import recollect
 from postgres import filling
 from postgres.material import AT, Made, Material, Question, Told
 from recollect.model.usage import Use, Vote
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.stores.postgres.store import PostgresStore
 
 ROWS, QUESTIONS = 300, 12

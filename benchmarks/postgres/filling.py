@@ -13,14 +13,14 @@ import psycopg
 from psycopg import sql
 
 from postgres.material import AT, MODEL, Made, Stated
-from recollect.evidence import analysis, entities, postings
-from recollect.evidence.likeness import likeness
 from recollect.model.memory import content_hash
 from recollect.model.scope import Scope
+from recollect.retrieval import entity_columns, postings
 from recollect.stores.postgres.adapters import register
-from recollect.stores.relational import mentions
-from recollect.stores.relational.rows import STATE, Direction, maybe_micros, micros, state
-from recollect.stores.relational.session import Row
+from recollect.stores.sql.rows import STATE, Direction, maybe_micros, micros, state
+from recollect.stores.sql.transaction import Row
+from recollect.text import entities, tokenizer
+from recollect.text.paraphrase_key import likeness
 
 Admin = psycopg.Connection[tuple[Any, ...]]
 
@@ -123,8 +123,8 @@ def copy(db: Admin, schema: str, table: str, columns: Sequence[str], rows: Itera
 
 
 def _content(text: str) -> Row:
-    terms = postings.encode(analysis.counts(text))
-    return None, text, content_hash(text), terms, analysis.VERSION, mentions.encode(None, text), entities.VERSION
+    terms = postings.encode(tokenizer.counts(text))
+    return None, text, content_hash(text), terms, tokenizer.VERSION, entity_columns.encode(None, text), entities.VERSION
 
 
 def _state(one: Made, stated: Stated, commit: int) -> Row:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.admission.salience import POLICY, salience_of
-from recollect.evidence.similarity import directions
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
+from recollect.retrieval.vectors import directions
 
 Vectors = NDArray[np.float32]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from postgres.filling import Admin, copy
 from postgres.material import AT, Made, Vectors
-from recollect.stores.relational.rows import Direction
-from recollect.stores.relational.session import Row
+from recollect.stores.sql.rows import Direction
+from recollect.stores.sql.transaction import Row
 
 SCHEMA = "seed"
 COLUMNS = (

@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING, Any
 from recollect.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from recollect.config import Settings, profile
-    from recollect.dialects.assistant import assistant_profile, compute_composite_score
-    from recollect.dialects.composite_scorer import MemoryScorer, ScoredMemory
-    from recollect.dialects.lifecycle_rfc import (
+    from recollect.compat.agent_memory import (
         calculate_salience,
         calculate_value,
         rank_result,
         should_retain,
         usage_penalty,
     )
-    from recollect.dialects.observation_memory import ObservationMemory
-    from recollect.dialects.observations import (
-        ContextScore,
-        SearchScore,
-        recency_score,
-        revision_score,
-        type_priority,
-    )
+    from recollect.compat.assistant import assistant_profile, compute_composite_score
+    from recollect.compat.five_signal import MemoryScorer, ScoredMemory
+    from recollect.compat.observation_memory import ObservationMemory
+    from recollect.compat.observations import ContextScore, SearchScore, recency_score, revision_score, type_priority
+    from recollect.config import Settings, profile
     from recollect.engine.engine import Engine
     from recollect.engine.episodes import Episodes
     from recollect.engine.sessions import Sessions
@@ -46,7 +40,9 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreError,
     )
+    from recollect.factory import open, re_embed, scheduler, verify
     from recollect.jobs.scheduler import Scheduler
+    from recollect.lifecycle.episode_ranking import FailureMode, Similar
     from recollect.model.candidate import Candidate
     from recollect.model.draft import Draft
     from recollect.model.episode import Action, Episode, Outcome, Result
@@ -77,14 +73,12 @@ if TYPE_CHECKING:
     from recollect.packing.prompt import Prompt
     from recollect.packing.replay import Replay
     from recollect.packing.why import why
-    from recollect.ranking.door import rank
-    from recollect.ranking.episodes import FailureMode, Similar
     from recollect.ranking.explanation import Explanation
     from recollect.ranking.merge import fuse, merge
     from recollect.ranking.profile import Profile
+    from recollect.ranking.ranker import rank
     from recollect.ranking.result import Ranking, Scored
     from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
-    from recollect.wiring import open, re_embed, scheduler, verify
 
 __all__ = [
     "Action",
@@ -184,17 +178,17 @@ __all__ = [
 
 _HOMES: Mapping[str, tuple[str, ...]] = {
     "recollect.config": ("Settings", "profile"),
-    "recollect.dialects.assistant": ("assistant_profile", "compute_composite_score"),
-    "recollect.dialects.composite_scorer": ("MemoryScorer", "ScoredMemory"),
-    "recollect.dialects.lifecycle_rfc": (
+    "recollect.compat.assistant": ("assistant_profile", "compute_composite_score"),
+    "recollect.compat.five_signal": ("MemoryScorer", "ScoredMemory"),
+    "recollect.compat.agent_memory": (
         "calculate_salience",
         "calculate_value",
         "rank_result",
         "should_retain",
         "usage_penalty",
     ),
-    "recollect.dialects.observation_memory": ("ObservationMemory",),
-    "recollect.dialects.observations": (
+    "recollect.compat.observation_memory": ("ObservationMemory",),
+    "recollect.compat.observations": (
         "ContextScore",
         "SearchScore",
         "recency_score",
@@ -253,14 +247,14 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
     "recollect.packing.prompt": ("Prompt",),
     "recollect.packing.replay": ("Replay",),
     "recollect.packing.why": ("why",),
-    "recollect.ranking.door": ("rank",),
-    "recollect.ranking.episodes": ("FailureMode", "Similar"),
+    "recollect.ranking.ranker": ("rank",),
+    "recollect.lifecycle.episode_ranking": ("FailureMode", "Similar"),
     "recollect.ranking.explanation": ("Explanation",),
     "recollect.ranking.merge": ("fuse", "merge"),
     "recollect.ranking.profile": ("Profile",),
     "recollect.ranking.result": ("Ranking", "Scored"),
     "recollect.ranking.why": ("Barred", "BelowMinimum", "Gated", "Outranked", "Ranked", "Unpacked", "Why"),
-    "recollect.wiring": ("open", "re_embed", "scheduler", "verify"),
+    "recollect.factory": ("open", "re_embed", "scheduler", "verify"),
 }
 """Where the public names are at home; a module is loaded when a name of it is first used, and no other is."""
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.jobs.work import JOBS, Did, Work
+from recollect.jobs.runner import JOBS, Did, Work
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.contract.timetables import a_timetable
 
 START = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
 from recollect.errors import StoreError
-from recollect.model.eligibility import Barrier
-from recollect.model.kept import KEPT_FOR
+from recollect.model.idempotency import KEPT_FOR
 from recollect.model.trust import Trust
 from recollect.model.verdict import (
     Created,
@@ -29,7 +28,8 @@ from recollect.model.verdict import (
 )
 from recollect.providers.hashing import Hashing
 from recollect.ranking.why import Barred
-from recollect.testing.keeping import Clock
+from recollect.retrieval.eligibility import Barrier
+from recollect.testing.store_builders import Clock
 from tests.integration.sqlite.engines import content
 
 ANA = "acme/ana"

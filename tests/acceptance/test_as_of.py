@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import recollect
-from recollect.model.eligibility import Barrier
 from recollect.model.verdict import Updated
 from recollect.ranking.why import Barred, Ranked
+from recollect.retrieval.eligibility import Barrier
 
 ANA = "acme/ana"
 START, DAY = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=1)

@@ -17,14 +17,14 @@ import apsw
 import numpy as np
 import pytest
 
+from recollect.api.auth import WHOLE, Grant, Right
+from recollect.api.keys import KeyFile, issue
 from recollect.config import Settings
 from recollect.diagnosis.diagnose import diagnose
-from recollect.diagnosis.serving import FACES, FRAMEWORKS
+from recollect.diagnosis.server import FACES, FRAMEWORKS
 from recollect.model.diagnosis import Check, Finding
 from recollect.model.encoder import Encoder
-from recollect.providers.choose import PROVIDERS
-from recollect.service.access import WHOLE, Grant, Right
-from recollect.service.keys import KeyFile, issue
+from recollect.providers.registry import PROVIDERS
 from recollect.stores.sqlite.reembedding import SqliteReembedding
 from tests.architecture.source import ROOT
 from tests.rights import heeding

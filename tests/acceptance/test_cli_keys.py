@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.service.keys import KeyFile
+from recollect.api.keys import KeyFile
 
 from .shell import ENVIRONMENT, Shell
 

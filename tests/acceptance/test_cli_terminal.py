@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import recollect
 from recollect.cli.main import SECTIONS, cli
 from recollect.model.stats import MOST_SCOPES
-from recollect.providers.choose import PROVIDERS
+from recollect.providers.registry import PROVIDERS
 from tests.tables import table
 
 from .shell import Shell

@@ -19,7 +19,7 @@ import recollect
 from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Act, Plan
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.examples import at_most
 
 from .stores import on_both_stores

@@ -18,7 +18,7 @@ from recollect.model.memory import MOST_ITEMS, Memory, MemoryId
 from recollect.model.trust import TRUST, Provenance, Trust, least
 from recollect.model.verdict import Changed, Created, Quarantined, Refused, Superseded, Unchanged, Updated
 from recollect.providers.hashing import Hashing
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine.change import Revision
+from recollect.engine.edit import Revision
 from tests.examples import at_most
 from tests.tables import table
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.model.eligibility import Barrier
-from recollect.model.kept import KEPT_FOR
-from recollect.model.limits import LONGEST_TEXT
+from recollect.model.idempotency import KEPT_FOR
+from recollect.model.validation import LONGEST_TEXT
 from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated
 from recollect.ranking.why import Barred, Gated, Ranked, Unpacked
-from recollect.testing.keeping import Clock
+from recollect.retrieval.eligibility import Barrier
+from recollect.testing.store_builders import Clock
 
 ANA = "acme/ana"
 SEAT = "Ana prefers window seats"

@@ -23,7 +23,7 @@ from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Act, Job
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Updated
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.tables import table
 
 from .stores import on_both_stores

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
 from recollect.errors import Conflict, NotFound
 from recollect.model.level import Level
 from recollect.model.memory import Status
-from recollect.stores.dictionary import DictionaryStore
-from recollect.testing.keeping import Clock
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock
 
 from .shell import Shell
 from .stores import on_both_stores

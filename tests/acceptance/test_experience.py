@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.model.experience import Experience, Experiences, LeftOut
+from recollect.model.training_example import Experience, Experiences, LeftOut
 from recollect.model.usage import Use
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers.hashing import Hashing
 from recollect.ranking.profiles import built_in
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 from .stores import on_both_stores
 from .test_replay import edited

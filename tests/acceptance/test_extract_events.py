@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Status, Trust
-from recollect.engine.harvest import Harvest
+from recollect.engine.extract_events import Harvest
 from recollect.errors import NotFound, ProviderBusy, ProviderError
 from recollect.model.index import Index
 from recollect.model.memory import Memory
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.examples import at_most
 from tests.integration.providers.chat_server import TEA, proposing, shown
 from tests.integration.providers.server import Act, Handler, Request, Server, saying, serving

@@ -10,13 +10,13 @@ import pytest
 
 import recollect
 from recollect.engine.feedback import COPIED, EVERY
+from recollect.factory import re_embed
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.usage import VOTES_THAT_COUNT, Noted, Sign, Usage, Use
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.keeping import a_vote
-from recollect.wiring import re_embed
+from recollect.testing.store_builders import a_vote
 
 from .shell import Shell
 from .stores import on_both_stores

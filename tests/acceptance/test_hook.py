@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.service.access import Right
+from recollect.api.auth import Right
 from tests.integration.mcp.rig import Office, serving
 from tests.tables import table
 
@@ -371,7 +371,9 @@ def test_a_reason_that_nobody_reads_is_not_waited_with(typed: tuple[str, ...], t
 
 def test_a_reason_is_told_once_there_is_room_for_it_as_long_as_there_is_time() -> None:
     reading, writing, filled = a_full_pipe()
-    telling = "import time; from recollect.cli.aside import say; print(flush=True); say('tea', time.monotonic() + 600)"
+    telling = (
+        "import time; from recollect.cli.hook_runner import say; print(flush=True); say('tea', time.monotonic() + 600)"
+    )
     with subprocess.Popen([sys.executable, "-c", telling], stdout=subprocess.PIPE, stderr=writing) as process:
         os.close(writing)
         assert process.stdout is not None

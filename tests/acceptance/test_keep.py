@@ -9,7 +9,7 @@ import pytest
 import recollect
 from recollect.model.verdict import Changed, Created, Quarantined, Unchanged, Updated
 from recollect.providers.hashing import Hashing
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.tables import table
 
 from .stores import on_both_stores

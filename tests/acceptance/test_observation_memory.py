@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 import recollect
 from recollect import ContextScore, Kind, ObservationMemory, SearchScore
-from recollect.dialects import observation_memory
-from recollect.dialects.observation_memory import MemoryStats, SaveResult
-from recollect.testing.keeping import Clock
+from recollect.compat import observation_memory
+from recollect.compat.observation_memory import MemoryStats, SaveResult
+from recollect.testing.store_builders import Clock
 
 from .stores import on_both_stores
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.model.archive import Imported
-from recollect.model.eligibility import barrier
 from recollect.model.memory import Memory
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.verdict import (
@@ -26,7 +25,8 @@ from recollect.model.verdict import (
     Unchanged,
     Updated,
 )
-from recollect.testing.keeping import Clock
+from recollect.retrieval.eligibility import barrier
+from recollect.testing.store_builders import Clock
 
 ANA = "acme/ana"
 HOME = "ana: lives in"

@@ -14,7 +14,7 @@ import pytest
 
 from recollect.diagnosis.diagnose import diagnose
 from recollect.model.encoder import Encoder
-from recollect.providers.choose import PROVIDERS
+from recollect.providers.registry import PROVIDERS
 from recollect.stores.postgres.reembedding import PostgresReembedding
 from tests.postgres import Server, admin_url
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ranking.lines import read_candidate
+from recollect.ranking.candidates_json import read_candidate
 from recollect.ranking.profiles import BUILT_IN
 from tests import forked
 from tests.tables import table

@@ -15,15 +15,15 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect import wiring
+from recollect import factory
 from recollect.errors import Conflict, FieldError, NotFound
-from recollect.model.difference import What
+from recollect.model.replay_diff import What
 from recollect.model.scope import Scope
 from recollect.packing.budget import Budget
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers.hashing import Hashing
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.keeping import Clock, a_trace
+from recollect.testing.store_builders import Clock, a_trace
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -221,7 +221,7 @@ class TestElsewhere:
     ) -> None:
         with recollect.open(tmp_path / "agent.db", embedder="hashing-64", clock=clock) as engine:
             contexts = several(engine)
-        wiring.migrate_store(tmp_path / "agent.db", postgres_store_url)
+        factory.migrate_store(tmp_path / "agent.db", postgres_store_url)
         with recollect.open(postgres_store_url, clock=clock) as moved:
             several(moved)
             assert all(same(moved, context, scope) for scope, context in contexts)

@@ -13,14 +13,14 @@ import pytest
 
 import recollect
 from recollect.errors import Conflict, FieldError
-from recollect.lifecycle.ageing import unfound
-from recollect.model.eligibility import Barrier
+from recollect.lifecycle.index_retention import unfound
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.plan import Act, Job, Step
 from recollect.ranking.why import Barred
-from recollect.testing.keeping import Clock
+from recollect.retrieval.eligibility import Barrier
+from recollect.testing.store_builders import Clock
 from tests.tables import table
 
 from .stores import on_both_stores

@@ -11,9 +11,9 @@ import pytest
 
 import recollect
 from recollect.errors import FieldError, NotFound
-from recollect.jobs.work import JOBS, Failure
-from recollect.model.timetable import Occurrence, State
-from recollect.testing.keeping import Clock
+from recollect.jobs.runner import JOBS, Failure
+from recollect.model.job_runs import Occurrence, State
+from recollect.testing.store_builders import Clock
 from tests.contract.timetables import a_timetable
 
 from .schedulers import HANGING, START, schedulers

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.service.problems import Code
+from recollect.api.problems import Code
 from tests.contract.clients import Http, Refusal, over_http
 from tests.contract.served import Served, serving
 

@@ -18,8 +18,8 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
-from recollect.rest.openapi import document
-from recollect.service.operations import OPERATIONS, SUBJECTS
+from recollect.api.operation_table import OPERATIONS, SUBJECTS
+from recollect.server.http.openapi import document
 
 from .serving import LONG, Serving, served
 

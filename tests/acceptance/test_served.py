@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect.model.usage import Usage
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 from .stores import on_both_stores
 

@@ -15,7 +15,7 @@ import recollect
 from recollect.lifecycle.sessions import UNSAID
 from recollect.model.session import Holdings
 from recollect.model.verdict import Created
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 from .stores import on_both_stores
 

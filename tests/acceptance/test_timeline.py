@@ -16,9 +16,9 @@ from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Unindexed
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers.hashing import Hashing
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 from tests.examples import at_most
 
 from .stores import on_both_stores

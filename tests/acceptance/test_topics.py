@@ -15,7 +15,7 @@ import recollect
 from recollect.errors import NotFound, StoreBusy
 from recollect.lifecycle.topics import FLOOR
 from recollect.model.topic import Topic
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 from .shell import Shell
 from .stores import on_both_stores

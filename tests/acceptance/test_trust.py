@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.model.trust import TRUST, Provenance, Trust, least
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 ANA = "acme/ana"
 TEXTS = tuple(f"I prefer {thing}." for thing in ("tea", "window seats", "night trains"))

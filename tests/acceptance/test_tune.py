@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ranking.parse import override
+from recollect.ranking.profile_toml import override
+from recollect.ranking.profile_writer import written
 from recollect.ranking.profiles import TEXTS, built_in
-from recollect.ranking.written import written
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 from tests.unit.evaluation.fresh import WRONG, fresh_folder
 

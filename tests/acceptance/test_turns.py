@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.evidence.similarity import cosines, direction
+from recollect.factory import re_embed
 from recollect.providers.hashing import Hashing
-from recollect.wiring import re_embed
+from recollect.retrieval.vectors import cosines, direction
 from tests.tables import table
 
 SCOPE = "talks/one"

@@ -11,18 +11,18 @@ import click
 import pytest
 
 from recollect import errors
+from recollect.api.operation_table import OPERATIONS
 from recollect.cli.main import cli
-from recollect.grpc.server import SERVICE, camel
-from recollect.grpc.statuses import STATUSES
-from recollect.mcp.catalogue import Entry, entries
-from recollect.mcp.prompts import PROMPTS, Prompt
-from recollect.mcp.resources import RESOURCES, TEMPLATES, Resource
-from recollect.ranking.parse import KEYS, REGISTRY
+from recollect.ranking.profile_toml import KEYS, REGISTRY
 from recollect.ranking.profiles import BUILT_IN
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
-from recollect.rest.problems import STATUSES as HTTP_STATUSES
-from recollect.service.operations import OPERATIONS
+from recollect.server.grpc.server import SERVICE, camel
+from recollect.server.grpc.statuses import STATUSES
+from recollect.server.http.problems import STATUSES as HTTP_STATUSES
+from recollect.server.mcp.catalog import Entry, entries
+from recollect.server.mcp.prompts import PROMPTS, Prompt
+from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource
 from tests.tables import table
 
 from .markdown import Page, unsaid
@@ -148,7 +148,7 @@ INSIDE = DOCS / "how-to" / "add-a-signal.md"
 
 
 def test_what_the_pages_import_is_public() -> None:
-    offered = r"dialects\.(?:anthropic|langgraph|openai_agents|pydantic_ai)|grpc\.v1|testing"
+    offered = r"integrations\.(?:anthropic|langgraph|openai_agents|pydantic_ai)|grpc\.v1|testing"
     private = re.compile(rf"^\s*(?:from|import) (recollect\.(?!(?:{offered})\b)[\w.]+)", re.MULTILINE)
     found = [
         f"{relative(page.path)}: {name}"

@@ -12,18 +12,18 @@ LOCKS = {"BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore",
 """What waits in `threading`, and what does so in `functools` before Python 3.12."""
 
 BEGIN_ANEW = {
-    "src/recollect/dialects/sweeper.py": "is of a thread that no child has, and made anew with the next one",
-    "src/recollect/grpc/patience.py": "is of a server, which no child goes on with",
-    "src/recollect/heirs.py": "makes them anew",
+    "src/recollect/integrations/ttl_sweeper.py": "is of a thread that no child has, and made anew with the next one",
+    "src/recollect/server/grpc/deadlines.py": "is of a server, which no child goes on with",
+    "src/recollect/fork_safety.py": "makes them anew",
     "src/recollect/jobs/lease.py": "is of whoever is at work, and no child is",
     "src/recollect/jobs/scheduler.py": "is an heir",
-    "src/recollect/server/watching.py": "is of a server, which no child goes on with",
-    "src/recollect/service/front.py": "is of a server, which no child goes on with",
-    "src/recollect/stores/postgres/putoff.py": "is an heir, and has another line in a child",
-    "src/recollect/stores/sqlite/forks.py": "is an heir",
-    "src/recollect/stores/sqlite/waiting.py": "the writer, which is an heir, has another one in a child",
+    "src/recollect/server/health_monitor.py": "is of a server, which no child goes on with",
+    "src/recollect/api/dispatcher.py": "is of a server, which no child goes on with",
+    "src/recollect/stores/postgres/background_writes.py": "is an heir, and has another line in a child",
+    "src/recollect/stores/sqlite/fork.py": "is an heir",
+    "src/recollect/stores/sqlite/write_queue.py": "the writer, which is an heir, has another one in a child",
 }
-"""The modules that may use them. All others have `recollect.heirs.Lock`, which is free in a child."""
+"""The modules that may use them. All others have `recollect.fork_safety.Lock`, which is free in a child."""
 
 
 def locks(tree: ast.Module) -> Iterator[str]:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 import recollect
-from recollect.engine.change import Revision
+from recollect.engine.edit import Revision
 from recollect.packing.tokens import Estimate
 from tests.tables import table
 

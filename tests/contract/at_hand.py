@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import recollect
+from recollect.api.problems import CODES, Code, problem_of
 from recollect.cli.main import BUSY, EXIT_CODES
 from recollect.errors import RecollectError
 from recollect.ranking.profiles import BUILT_IN
-from recollect.render import curation, episodes, extraction, graph, plan, replay, timeline, topics, wire
-from recollect.service.problems import CODES, Code, problem_of
+from recollect.render import curation, episodes, extraction, graph, json_values, plan, replay, timeline, topics
 from tests.acceptance.shell import Shell
 from tests.contract.clients import Answer, Refusal
 
@@ -49,13 +49,13 @@ class Python:
         return {"observations": [one.model_dump(mode="json") for one in found]}
 
     def remember(self, text: str, **given: Any) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.remember(text, **given))
+        return json_values.receipt(self._engine.remember(text, **given))
 
     def remember_all(self, drafts: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {"receipts": [wire.receipt(one) for one in self._engine.remember_all(drafts, scope=scope)]}
+        return {"receipts": [json_values.receipt(one) for one in self._engine.remember_all(drafts, scope=scope)]}
 
     def observe(self, events: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {"receipts": [wire.receipt(one) for one in self._engine.observe(_dated(events), scope=scope)]}
+        return {"receipts": [json_values.receipt(one) for one in self._engine.observe(_dated(events), scope=scope)]}
 
     def extract(self, turns: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
         found = self._engine.extract(_dated(turns), scope=scope)
@@ -71,61 +71,65 @@ class Python:
         return {"scope": scope, "topics": [topics.fields(one) for one in self._engine.topics(scope=scope)]}
 
     def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
-        return wire.context(self._engine.recall(query, **given))
+        return json_values.context(self._engine.recall(query, **given))
 
     def brief(self, **given: Any) -> Mapping[str, Any]:
-        return wire.context(self._engine.brief(**given))
+        return json_values.context(self._engine.brief(**given))
 
     def search(self, query: str, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.search(query, scope=scope, **given)
         self._engine.served(found, scope=scope)
-        return wire.search(found)
+        return json_values.search(found)
 
     def why(self, id: str, query: str, **given: Any) -> Mapping[str, Any]:
-        return wire.why(self._engine.why(id, query, **given))
+        return json_values.why(self._engine.why(id, query, **given))
 
     def feedback(self, context_id: str, scope: str, helped: tuple[str, ...] = (), **more: Any) -> Mapping[str, Any]:
         noted = self._engine.feedback(context_id, scope=scope, helped=helped, **more)
-        return wire.feedback(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
+        return json_values.feedback(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
 
     def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
         return replay.fields(self._engine.replay(context_id, scope=scope))
 
     def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.revise(id, text, **given))
+        return json_values.receipt(self._engine.revise(id, text, **given))
 
     def forget(self, id: str, scope: str) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.forget(id, scope=scope))
+        return json_values.receipt(self._engine.forget(id, scope=scope))
 
     def restore(self, id: str, scope: str) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.restore(id, scope=scope))
+        return json_values.receipt(self._engine.restore(id, scope=scope))
 
     def pin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.pin(id, scope=scope))
+        return json_values.receipt(self._engine.pin(id, scope=scope))
 
     def unpin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return wire.receipt(self._engine.unpin(id, scope=scope))
+        return json_values.receipt(self._engine.unpin(id, scope=scope))
 
     def undo(self, run: int, scope: str) -> Mapping[str, Any]:
         return curation.undone_fields(self._engine.undo(run, scope=scope))
 
     def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
         memory = self._engine.get(id, scope=scope)
-        by = wire.replacement(self._engine.replacement(memory, scope=scope))
-        return {**wire.memory(memory), "usage": wire.usage(self._engine.usage(id, scope=scope)), "replacement": by}
+        by = json_values.replacement(self._engine.replacement(memory, scope=scope))
+        return {
+            **json_values.memory(memory),
+            "usage": json_values.usage(self._engine.usage(id, scope=scope)),
+            "replacement": by,
+        }
 
     def get_history(self, id: str, scope: str) -> Mapping[str, Any]:
         versions = self._engine.history(id, scope=scope)
         by = self._engine.replacement(versions[-1], scope=scope)
-        told = [wire.memory(one) for one in versions]
-        return {"id": id, "versions": told, "replacement": wire.replacement(by)}
+        told = [json_values.memory(one) for one in versions]
+        return {"id": id, "versions": told, "replacement": json_values.replacement(by)}
 
     def list_memories(self, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.memories(scope=scope, **given)
-        return {"scope": scope, "memories": [wire.memory(one) for one in found], "next": None}
+        return {"scope": scope, "memories": [json_values.memory(one) for one in found], "next": None}
 
     def stats(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, **wire.stats(self._engine.stats(scope=scope))}
+        return {"scope": scope, **json_values.stats(self._engine.stats(scope=scope))}
 
     def list_scopes(self, scope: str) -> Mapping[str, Any]:
         return {"scopes": [str(one) for one in self._engine.scopes(scope=scope)]}
@@ -179,7 +183,7 @@ class Python:
         if dry_run:
             ids = list(self._engine.erasable(scope=scope, **given))
             return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
-        return {"dry_run": False, **wire.erasure(self._engine.erase(scope=scope, **given))}
+        return {"dry_run": False, **json_values.erasure(self._engine.erase(scope=scope, **given))}
 
 
 def _dated(said: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,11 +18,11 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.grpc.server import METHODS, SERVICE, camel
-from recollect.grpc.statuses import DETAILS
+from recollect.api.problems import Code
 from recollect.grpc.v1 import recollect_pb2
-from recollect.mcp.short import EXPLAIN, SHORT
-from recollect.service.problems import Code
+from recollect.server.grpc.server import METHODS, SERVICE, camel
+from recollect.server.grpc.statuses import DETAILS
+from recollect.server.mcp.compact_results import EXPLAIN, SHORT
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract.served import TOOLS, Served
 

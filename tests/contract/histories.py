@@ -11,21 +11,21 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
-from recollect.evidence.asking import END
-from recollect.evidence.similarity import direction
+from recollect.model.context_record import Trace
 from recollect.model.encoder import Encoder
+from recollect.model.idempotency import Kept
 from recollect.model.index import Index
-from recollect.model.kept import Kept
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.probe import Probe, Vector
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.model.usage import Use
 from recollect.model.verdict import Created
-from recollect.ports import Store, Writing
+from recollect.protocols import Store, Writing
+from recollect.retrieval.evidence import Probe, Vector
+from recollect.retrieval.vectors import direction
 from recollect.testing import NOW
-from recollect.testing.keeping import Clock, a_trace, a_vote, ids
+from recollect.testing.store_builders import Clock, a_trace, a_vote, ids
+from recollect.text.questions import END
 
 ENCODER = Encoder("test", 3)
 ANA, TEAM, BELOW = map(Scope.parse, ("acme/ana", "acme", "acme/ana/x"))

@@ -9,10 +9,10 @@ from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
 
-from recollect.ports import Store, Writing
+from recollect.protocols import Store, Writing
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recollect.service.access import WHOLE, Grant, Right, a_reach
-from recollect.service.keys import KeyFile, issue
+from recollect.api.auth import WHOLE, Grant, Right, a_reach
+from recollect.api.keys import KeyFile, issue
 from tests.acceptance.shell import ENVIRONMENT
 
 TOOLS = "core,episodes,observations,operator"

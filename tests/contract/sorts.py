@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from hypothesis import settings
 
-from recollect.ports import Store
-from recollect.stores.dictionary import DictionaryStore
+from recollect.protocols import Store
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.keeping import Clock
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock
 from tests.contract.histories import ONE_ROOT, TWO_ROOTS, Land
 from tests.postgres import Server
 

@@ -7,14 +7,14 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.engine.archive import header, item_line
+from recollect.engine.archive_format import header, item_line
 from recollect.errors import RecollectError
+from recollect.model.context_record import Trace
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.trace import Trace
-from recollect.ports import Store
-from recollect.stores.dictionary import DictionaryStore
-from recollect.testing.keeping import Clock, a_trace
+from recollect.protocols import Store
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock, a_trace
 from tests.contract.histories import Land, Look, Write, histories, looks, traces, tracing
 from tests.contract.sorts import Sort
 from tests.contract.test_stores_agree import found, live

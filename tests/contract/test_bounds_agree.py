@@ -7,16 +7,16 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.model.probe import Found, Probe
-from recollect.ranking.bounded import boundable, narrow
+from recollect.ranking.bound_pruning import boundable, narrow
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import rank_table
-from recollect.stores.dictionary import DictionaryStore
+from recollect.retrieval.evidence import Found, Probe
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock, candidates
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock, candidates
 from tests.contract.histories import ONE_ROOT, Look, Write, histories, looks
 from tests.contract.sorts import postgres
 from tests.postgres import Server

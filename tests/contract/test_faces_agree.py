@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from recollect.mcp import short
-from recollect.mcp.short import SHORT
-from recollect.service.operations import OPERATIONS
-from recollect.service.problems import Code
+from recollect.api.operation_table import OPERATIONS
+from recollect.api.problems import Code
+from recollect.server.mcp import compact_results
+from recollect.server.mcp.compact_results import SHORT
 from tests.contract.at_hand import CommandLine, Python, in_a_shell
 from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
@@ -101,7 +101,7 @@ def as_sent(answer: Any) -> Any:
 def known_by(name: str, step: Step, told: Any) -> Any:
     """What a face is to tell of the library's answer: all of it, but for a model."""
     kept = SHORT.get(step.operation) if name == IN_SHORT else None
-    return told if kept is None or isinstance(told, Refusal) else short.told(kept, told)
+    return told if kept is None or isinstance(told, Refusal) else compact_results.told(kept, told)
 
 
 def seen(name: str, step: Step, told: Any) -> Any:

@@ -11,15 +11,15 @@ import grpc
 import httpx
 import pytest
 
-from recollect.grpc.server import SERVICE
-from recollect.service.access import Right
-from recollect.service.operations import OPERATIONS
-from recollect.service.problems import Code
+from recollect.api.auth import Right
+from recollect.api.operation_table import OPERATIONS
+from recollect.api.problems import Code
+from recollect.server.grpc.server import SERVICE
 from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
 from tests.contract.story import NOBODY
 from tests.tables import check_each
-from tests.unit.service.least import least
+from tests.unit.api.least import least
 
 OWN, THEIRS, NOWHERE = "acme/ana", "acme/bob", "acme/xyz"
 """The scope of the key, one that there is, and one that there is not; as long as each other."""

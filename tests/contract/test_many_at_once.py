@@ -11,12 +11,12 @@ import pytest
 import recollect
 from recollect.errors import Conflict
 from recollect.model.scope import Scope
-from recollect.ports import Store, Writing
+from recollect.protocols import Store, Writing
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.relational.twins import LOOKS, READ_FOR_A_LOOK
+from recollect.stores.sql.duplicate_guard import LOOKS, READ_FOR_A_LOOK
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW
-from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, seen
+from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, seen
 from tests.tables import check_each
 
 TEAM, ANA = "acme", "acme/ana"

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import recollect
 from recollect.engine import plan
 from recollect.errors import Conflict
-from recollect.lifecycle.ageing import unfound
+from recollect.lifecycle.index_retention import unfound
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy
 from recollect.model.index import Index
 from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory
 from recollect.model.plan import AGEING_LEVELS, Job
-from recollect.testing.keeping import Clock
+from recollect.testing.store_builders import Clock
 
 LATER = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DAY = timedelta(days=1)

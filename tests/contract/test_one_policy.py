@@ -18,21 +18,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import recollect
+from recollect.api.auth import Right, owner
+from recollect.api.dispatcher import Front
+from recollect.api.health import Health
+from recollect.api.host_policy import Gate
+from recollect.api.keys import caller_of
+from recollect.api.operation import Operation
+from recollect.api.operation_runner import Service
+from recollect.api.operation_table import OPERATIONS
 from recollect.errors import NotFound
-from recollect.grpc.server import METHODS, SERVICE, camel, start
 from recollect.grpc.v1 import recollect_pb2
-from recollect.mcp.catalogue import Entry, entries, toolsets
-from recollect.mcp.server import Door
-from recollect.rest.app import METRICS, PUBLIC, app
-from recollect.server.faces import MCP_PATH
-from recollect.service.access import Right, owner
-from recollect.service.front import Front
-from recollect.service.gate import Gate
-from recollect.service.health import Health
-from recollect.service.keys import caller_of
-from recollect.service.operation import Operation
-from recollect.service.operations import OPERATIONS
-from recollect.service.service import Service
+from recollect.server.grpc.server import METHODS, SERVICE, camel, start
+from recollect.server.http.app import METRICS, PUBLIC, app
+from recollect.server.mcp.catalog import Entry, entries, toolsets
+from recollect.server.mcp.http_transport import Door
+from recollect.server.transports import MCP_PATH
 from tests.contract.served import TOOLS
 
 PORT = 8765

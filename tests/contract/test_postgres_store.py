@@ -8,11 +8,11 @@ import pytest
 from recollect.errors import StoreError
 from recollect.model.memory import MemoryId
 from recollect.model.usage import Use
-from recollect.ports import Store
+from recollect.protocols import Store
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
-from recollect.testing.keeping import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
+from recollect.testing.store_builders import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
 from recollect.testing.store_contract import StoreContract
 from recollect.testing.variants import Variant
 from tests.contract.other_process import OtherProcess, OtherStore

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
 from recollect.errors import NotFound
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
-from recollect.ports import Store
+from recollect.protocols import Store
 from recollect.testing.builders import SCOPE
-from recollect.testing.keeping import Clock, a_note, put
+from recollect.testing.store_builders import Clock, a_note, put
 from tests.contract.sorts import Sort
 
 NAMES = "abcdef"

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.memory import Memory
-from recollect.model.probe import Vector
 from recollect.model.scope import Scope
-from recollect.ports import Store, Writing
-from recollect.testing.keeping import Clock, ids
+from recollect.protocols import Store, Writing
+from recollect.retrieval.evidence import Vector
+from recollect.testing.store_builders import Clock, ids
 from tests.contract import sorts
 from tests.contract.histories import ENCODER, IDS, ONE_ROOT, Look, Write, histories, memories, vectors
 from tests.contract.test_stores_agree import found

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 import recollect
 from recollect.errors import FieldError, ProviderBusy, StoreBusy
 from recollect.jobs.lease import Lease
+from recollect.jobs.runner import JOBS, Failure, Worked, worked
 from recollect.jobs.scheduler import TAKEN_OVER
-from recollect.jobs.work import JOBS, Failure, Worked, worked
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
+from recollect.model.job_runs import Occurrence, State
 from recollect.model.scope import Scope
-from recollect.model.timetable import Occurrence, State
-from recollect.ports import Timetable, Writing
-from recollect.stores.dictionary import DictionaryStore
-from recollect.stores.relational.timetable import RelationalTimetable
+from recollect.protocols import Timetable, Writing
+from recollect.stores.sql.jobs import RelationalTimetable
 from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.transactions import SqliteTransactions
-from recollect.testing.keeping import Clock
+from recollect.stores.sqlite.transaction_runner import SqliteTransactions
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_scheduler, a_timetable
 from tests.integration.postgres.scene import until
 from tests.postgres import Server

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evidence.asking import asks
+from recollect.model.context_record import Trace
 from recollect.model.memory import Kind, Memory, Status
-from recollect.model.probe import Found, Probe
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.model.usage import Use
-from recollect.ports import Store, Writing
+from recollect.protocols import Store, Writing
 from recollect.ranking.profile import Profile, Question
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank
 from recollect.ranking.selection import rank_table
+from recollect.retrieval.evidence import Found, Probe
 from recollect.testing import NOW
-from recollect.testing.keeping import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
+from recollect.testing.store_builders import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
+from recollect.text.questions import asks
 from tests.contract.histories import (
     ANA,
     BELOW,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.model.timetable import MOST_ATTEMPTS, MOST_OCCURRENCES, Occurrence, State
-from recollect.ports import Timetable
+from recollect.model.job_runs import MOST_ATTEMPTS, MOST_OCCURRENCES, Occurrence, State
+from recollect.protocols import Timetable
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_timetable
 
 JOB = "rollup"

@@ -5,14 +5,14 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import recollect
+from recollect.jobs.runner import Work
 from recollect.jobs.scheduler import Heard, Scheduler
-from recollect.jobs.work import Work
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
-from recollect.ports import Timetable
-from recollect.stores.postgres.transactions import PostgresTransactions
-from recollect.stores.relational.timetable import RelationalTimetable
-from recollect.stores.sqlite.transactions import SqliteTransactions
+from recollect.protocols import Timetable
+from recollect.stores.postgres.transaction_runner import PostgresTransactions
+from recollect.stores.sql.jobs import RelationalTimetable
+from recollect.stores.sqlite.transaction_runner import SqliteTransactions
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

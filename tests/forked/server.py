@@ -21,7 +21,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TypedDict
 
-MODULES = ("recollect.wiring", "recollect.stores.sqlite.store", "recollect.stores.postgres.store", "numpy")
+MODULES = ("recollect.factory", "recollect.stores.sqlite.store", "recollect.stores.postgres.store", "numpy")
 """Modules that commands import while they run, besides `recollect.cli`."""
 
 
@@ -85,7 +85,7 @@ def run(request: Request, streams: list[int]) -> None:
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["recollect", *request["arguments"]]
-    os._exit(run_to_exit(import_module("recollect.cli.door").main))
+    os._exit(run_to_exit(import_module("recollect.cli.entrypoint").main))
 
 
 def run_to_exit(main: Callable[[], None]) -> int:

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recollect import wiring
-from recollect.evaluation import trial
+from recollect import factory
+from recollect.evaluation import runner
 from recollect.evaluation.figures import Answer
-from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.evaluation.stored import Stored, store
+from recollect.evaluation.judgment_store import Stored, store
+from recollect.evaluation.judgments import Judgements, read_judgements
 from recollect.ranking.profile import Profile
 
 JUDGEMENTS = Path(__file__).parent / "judgements"
@@ -43,7 +43,7 @@ class Bench:
         queries = [query for query in self.judgements.queries if not categories or query.category in categories]
         asked = replace(self.judgements, queries=tuple(queries))
         with self.stored.opened() as engine:  # at the end of all queries, also of those that are not asked
-            return trial.ask(engine, asked, self.stored.loaded, profile, depth=K, tell=trial.unheard)
+            return runner.ask(engine, asked, self.stored.loaded, profile, depth=K, tell=runner.unheard)
 
     def figures(self, profile: Profile, categories: Collection[str] = ()) -> Figures:
         """What the profile comes to, in all categories and together, or only in those named."""
@@ -62,5 +62,5 @@ class Bench:
 def bench(folder: Path = JUDGEMENTS, embedder: str = EMBEDDER) -> Iterator[Bench]:
     """The judgements of a folder in a store that is gone afterwards."""
     with TemporaryDirectory(prefix="recollect-gate-") as place:
-        opens = partial(wiring.open, Path(place) / "judged.db", embedder=embedder)
+        opens = partial(factory.open, Path(place) / "judged.db", embedder=embedder)
         yield Bench(store(read_judgements(folder), opens))

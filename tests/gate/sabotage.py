@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.engine import asked
-from recollect.evidence import asking, dates, turns
 from recollect.model.table import Floats, Labels, Rows
 from recollect.ranking import signals
 from recollect.ranking.curves import Curve, HalfLife
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import override
+from recollect.retrieval import query_analysis, turn_context
+from recollect.text import dates, questions
 
 EXEMPT = {"usefulness"}
 """It reads what users said of memories that they were served, and an evaluation serves none: here it is silent."""
@@ -28,7 +28,7 @@ class Sabotage:
     profile: Callable[[Profile], Profile] = field(default=lambda profile: profile)
     code: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Names within `inside` and what they are instead."""
-    inside: ModuleType | type = turns
+    inside: ModuleType | type = turn_context
 
 
 def without(profile: Profile, signal: str) -> Profile:
@@ -107,9 +107,9 @@ OTHERS = {
     "what is alike is the same": Sabotage("alike", _changed(factors={"newest": {"same": None}})),
     "what both arms say counts twice": Sabotage("spelling", _changed(terms={"relevance": {"overlap": 0.0}})),
     "a time alone opens no gate": Sabotage("period", _by_relevance_alone),
-    "what nobody said is others'": Sabotage("mixed", inside=asked, code={"_said_by": _nobody_counts(0.0)}),
-    "what nobody said is theirs": Sabotage("mixed", inside=asked, code={"_said_by": _nobody_counts(1.0)}),
-    "notes are one conversation": Sabotage("mixed", inside=turns, code={"in_order": _all_in_order}),
+    "what nobody said is others'": Sabotage("mixed", inside=query_analysis, code={"_said_by": _nobody_counts(0.0)}),
+    "what nobody said is theirs": Sabotage("mixed", inside=query_analysis, code={"_said_by": _nobody_counts(1.0)}),
+    "notes are one conversation": Sabotage("mixed", inside=turn_context, code={"in_order": _all_in_order}),
     "words are not heard": Sabotage("context", _changed(terms={"relevance": {"lexical_share": 0.0, "overlap": 0.0}})),
     "meaning is not heard": Sabotage("meaning", _changed(terms={"relevance": {"lexical_share": 1.0, "overlap": 0.0}})),
     "memories are heard alone": Sabotage("context", _changed(hearing="alone")),
@@ -121,7 +121,7 @@ OTHERS = {
     "short turns are preferred": Sabotage("chatter", inside=signals.Substance, code={"curve": property(_falling)}),
     "no date is read": Sabotage("when", inside=dates, code={"named_spans": _nothing}),
     "what came before a date is as near": Sabotage("when", inside=dates, code={"EARLY": 0.0}),
-    "nobody is named": Sabotage("who", inside=asking, code={"named": _nothing}),
-    "questions keep their side": Sabotage("meaning", inside=asking, code={"as_said_by": _as_it_is}),
-    "nobody asks for themselves": Sabotage("long-replies", inside=asking, code={"in_first_person": _never}),
+    "nobody is named": Sabotage("who", inside=questions, code={"named": _nothing}),
+    "questions keep their side": Sabotage("meaning", inside=questions, code={"as_said_by": _as_it_is}),
+    "nobody asks for themselves": Sabotage("long-replies", inside=questions, code={"in_first_person": _never}),
 }

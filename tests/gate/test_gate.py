@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import override
 from recollect.ranking.profiles import built_in
 
 from . import floors

@@ -9,7 +9,7 @@ from synthetic.__main__ import SCOPES, SEED
 from synthetic.making import scripts
 from synthetic.script import Dice, files
 
-from recollect.evaluation.judgements import read_judgements
+from recollect.evaluation.judgments import read_judgements
 from tests.tables import table
 
 from .bench import JUDGEMENTS

@@ -4,21 +4,21 @@ import inspect
 from pathlib import Path
 
 from recollect import errors
+from recollect.api.auth import owner
+from recollect.api.operation_runner import Service
+from recollect.api.operation_table import SUBJECTS
+from recollect.api.problems import problem_of
 from recollect.cli.main import cli, exit_code
 from recollect.config import OPTIONS
-from recollect.dialects.anthropic import RecollectMemoryTool
-from recollect.dialects.langgraph import RecollectStore
-from recollect.dialects.openai_agents import RecollectSession
-from recollect.grpc.statuses import STATUSES as GRPC_STATUSES
-from recollect.rest import openapi
-from recollect.rest.problems import STATUSES as HTTP_STATUSES
-from recollect.service.access import owner
-from recollect.service.operations import SUBJECTS
-from recollect.service.problems import problem_of
-from recollect.service.service import Service
+from recollect.integrations.anthropic import RecollectMemoryTool
+from recollect.integrations.langgraph import RecollectStore
+from recollect.integrations.openai_agents import RecollectSession
+from recollect.server.grpc.statuses import STATUSES as GRPC_STATUSES
+from recollect.server.http import openapi
+from recollect.server.http.problems import STATUSES as HTTP_STATUSES
 from tests.upgrades.write import _seed_randomness as seed_randomness
 
-CLOCK_PATH = "recollect.wiring._now"
+CLOCK_PATH = "recollect.factory._now"
 """The function from which `recollect.open` takes the time when the caller gives no clock."""
 
 ROOT = Path(__file__).parents[2]

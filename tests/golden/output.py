@@ -33,7 +33,7 @@ from tests.golden.entry_points import (
     seed_randomness,
 )
 from tests.golden.storage import to_lines
-from tests.unit.service import story
+from tests.unit.api import story
 from tests.upgrades.scenario import ANA, BO, EMBEDDER, END
 
 WORDING = ("description", "summary")

@@ -139,6 +139,7 @@ def test_every_verdict_is_read_and_written_by_the_tag_that_stores_have(tmp_path:
         assert {row["key"]: row["verdict"] for row in read_rows(store, "SELECT key, verdict FROM keys")} == texts
 
 
+@pytest.mark.filterwarnings("ignore:recollect.dialects:DeprecationWarning")
 def test_pickles_of_before_can_be_loaded_and_equal_new_ones() -> None:
     texts, scores = json.loads(read(PICKLES)), pickles.make_scores()
     assert texts.keys() == scores.keys()

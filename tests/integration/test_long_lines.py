@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.archive import Imported
 
 ANA = "acme/ana"
@@ -45,13 +45,13 @@ def engine() -> Iterator[recollect.Engine]:
 
 def test_a_line_may_be_as_long_as_a_memory_with_a_very_long_life() -> None:
     vector = 384 * 4 * 4 // 3
-    assert 100_000 * (vector + 500) <= limits.LONGEST_LINE <= 2**28
+    assert 100_000 * (vector + 500) <= validation.LONGEST_LINE <= 2**28
 
 
 def test_of_a_line_that_never_ends_no_more_is_read_than_a_line_may_have(
     engine: recollect.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
     endless = Endless()
     with pytest.raises(recollect.InvalidInput, match=f"line 1: this line does not end .at most {SHORT} characters"):
         engine.import_(endless)
@@ -61,7 +61,7 @@ def test_of_a_line_that_never_ends_no_more_is_read_than_a_line_may_have(
 def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
     engine: recollect.Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(limits, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
     long = [lines[0], " " * (SHORT + 1 - len(lines[1])) + lines[1], lines[2]]
     file = tmp_path / "long.jsonl"
     file.write_text("".join(long))
@@ -76,7 +76,7 @@ def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
 def test_lines_up_to_the_limit_are_taken_in(
     engine: recollect.Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(limits, "LONGEST_LINE", max(map(len, lines)))
+    monkeypatch.setattr(validation, "LONGEST_LINE", max(map(len, lines)))
     file = tmp_path / "short.jsonl"
     file.write_text("".join(lines))
     with file.open() as opened:
@@ -87,7 +87,7 @@ def test_what_would_not_be_taken_in_again_is_not_exported(
     engine: recollect.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = engine.remember("a long seat " * SHORT, scope=ANA).id
-    monkeypatch.setattr(limits, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
     with pytest.raises(recollect.StoreError, match=rf"'{id}' takes \d+ characters.* use `backup`"):
         list(engine.export())
 
@@ -102,8 +102,8 @@ def test_bytes_and_half_a_character_are_refused(engine: recollect.Engine, lines:
 
 def test_a_pipe_that_never_ends_is_refused_on_the_command_line(tmp_path: Path) -> None:
     program = (
-        "import sys; from recollect.model import limits; from recollect.cli.main import main;"
-        f"limits.LONGEST_LINE = {SHORT}; sys.argv[0] = 'recollect'; main()"
+        "import sys; from recollect.model import validation; from recollect.cli.main import main;"
+        f"validation.LONGEST_LINE = {SHORT}; sys.argv[0] = 'recollect'; main()"
     )
     command = [sys.executable, "-c", program, "--db", str(tmp_path / "agent.db"), "import"]
     with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as endless:

@@ -7,7 +7,7 @@ import sys
 ALONE = """
 import os, pathlib, time
 import numpy as np
-from recollect.evidence.similarity import near_cosines
+from recollect.retrieval.vectors import near_cosines
 
 def look():
     here = pathlib.Path("/proc/self/task")

@@ -11,7 +11,7 @@ import pytest
 import recollect
 from recollect.errors import StoreError
 from recollect.model.scope import Scope
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 ANA = "acme/ana"
 FAULTS: Mapping[str, type[Exception]] = {"sqlite": apsw.FullError, "postgres": psycopg.errors.DiskFull}

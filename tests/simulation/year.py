@@ -10,9 +10,9 @@ from typing import Any
 
 import recollect
 from recollect.errors import NotFound
-from recollect.jobs.work import Failure
-from recollect.model.timetable import Occurrence, State
-from recollect.testing.keeping import Clock
+from recollect.jobs.runner import Failure
+from recollect.model.job_runs import Occurrence, State
+from recollect.testing.store_builders import Clock
 
 from .crash import killed
 from .invariants import expected, problems

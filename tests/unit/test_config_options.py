@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from recollect import config
 from recollect.admission.policy import Policy
-from recollect.config import OPTIONS, Option, Sources, written
+from recollect.config import OPTIONS, Option, Sources, toml_writer
 from recollect.config.origin import Default, Flag, Given, InEnvironment, InFile
+from recollect.config.schema import SECTIONS
 from recollect.config.sources import OTHERS
-from recollect.config.values import SECTIONS
 from recollect.errors import FieldError
 from recollect.lifecycle.policy import Days
 from tests.tables import table
@@ -186,8 +186,8 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
 @PATHS
 def test_it_is_shown_with_its_value_and_where_it_comes_from_and_a_secret_is_not(option: Option) -> None:
     found = config.configuration(as_document(option))
-    shown = "\n".join(written.lines(found, origins=True))
-    row = next(one for one in written.fields(found, origins=True) if one["name"] == option.path)
+    shown = "\n".join(toml_writer.lines(found, origins=True))
+    row = next(one for one in toml_writer.fields(found, origins=True) if one["name"] == option.path)
     if option.secret:
         assert f"# {option.name} is set  # given" in shown
         assert row == {"name": option.path, "set": True, "origin": "given"}
@@ -202,14 +202,14 @@ def test_what_is_shown_is_a_file_that_comes_to_the_same(tmp_path: Path) -> None:
     for one in OPTIONS.values():
         if not one.secret:
             found = config.configuration(as_document(one))
-            (tmp_path / "shown.toml").write_text("\n".join(written.lines(found, origins=True)), encoding="utf-8")
+            (tmp_path / "shown.toml").write_text("\n".join(toml_writer.lines(found, origins=True)), encoding="utf-8")
             assert config.of_file(tmp_path / "shown.toml").settings == found.settings
 
 
 @given(st.text(), st.dictionaries(st.text(), st.floats(0, 1)))
 def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]) -> None:
     found = config.configuration({"extraction": {"model": text}, "duplicates": {"by_embedder": table}})
-    lines = list(written.lines(found, origins=False))
+    lines = list(toml_writer.lines(found, origins=False))
     assert all(line.isprintable() for line in lines)
     document = tomllib.loads("\n".join(lines))
     assert document["duplicates"]["by_embedder"] == table
@@ -218,10 +218,10 @@ def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]
 
 def test_an_address_is_shown_without_what_may_be_secret_in_it() -> None:
     found = config.configuration({"embedder": "https://ana:hunter2@host/v1?key=hunter3#m"})
-    for shown in ("\n".join(written.lines(found, origins=True)), str(written.fields(found, origins=True))):
+    for shown in ("\n".join(toml_writer.lines(found, origins=True)), str(toml_writer.fields(found, origins=True))):
         assert "https://…host/v1…" in shown
         assert "hunter" not in shown
-    assert "embedder" not in tomllib.loads("\n".join(written.lines(found, origins=False)))
+    assert "embedder" not in tomllib.loads("\n".join(toml_writer.lines(found, origins=False)))
 
 
 def test_the_reference_has_every_setting_with_its_variable_its_default_and_what_it_is() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from recollect import config
 from recollect.config import Settings, UsageDecay
-from recollect.ranking.parse import describe, override
+from recollect.ranking.profile_toml import describe, override
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from tests.tables import table
 

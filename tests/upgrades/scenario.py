@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import recollect
-from recollect.model.timetable import State
-from recollect.ports import Timetable
-from recollect.testing.keeping import Clock
+from recollect.model.job_runs import State
+from recollect.protocols import Timetable
+from recollect.testing.store_builders import Clock
 
 ANA, TEAM, BO = "acme/ana", "acme", "labs/bo"
 """A scope, its parent, and a scope under another root."""

@@ -10,11 +10,11 @@ from enum import Enum
 from typing import Any
 
 import recollect
-from recollect.model.trace import Trace
-from recollect.ports import Timetable
-from recollect.stores.postgres.transactions import PostgresTransactions
-from recollect.stores.relational.timetable import RelationalTimetable
-from recollect.stores.sqlite.transactions import SqliteTransactions
+from recollect.model.context_record import Trace
+from recollect.protocols import Timetable
+from recollect.stores.postgres.transaction_runner import PostgresTransactions
+from recollect.stores.sql.jobs import RelationalTimetable
+from recollect.stores.sqlite.transaction_runner import SqliteTransactions
 from tests.upgrades.scenario import ANA, BEGIN, BO, DAY, END, TEAM
 
 Row = dict[str, Any]

@@ -17,14 +17,14 @@ from click.testing import CliRunner
 
 import recollect
 from recollect.cli.main import cli
-from recollect.engine.archive import NUMBER as EXPORT_FORMAT
-from recollect.model.kept import Kept
-from recollect.model.timetable import State
-from recollect.model.trace import Making, Trace
+from recollect.engine.archive_format import NUMBER as EXPORT_FORMAT
+from recollect.model.context_record import Making, Trace
+from recollect.model.idempotency import Kept
+from recollect.model.job_runs import State
 from recollect.model.usage import Use
-from recollect.stores.migrate import migrations
 from recollect.stores.postgres.connection import MIGRATIONS as POSTGRES_MIGRATIONS
-from recollect.stores.sqlite import seal
+from recollect.stores.sql.migrations import migrations
+from recollect.stores.sqlite import checksum
 from recollect.stores.sqlite.connection import MIGRATIONS as SQLITE_MIGRATIONS
 from tests.postgres import admin_url
 from tests.rights import heeding
@@ -295,14 +295,14 @@ class TestFilesOfANewerVersion:
 def make_newer(archive: str, folder: Path) -> Path:
     """Unpack a store or a backup, and give it a schema one above that of this version."""
     path = unpack(ANY_FOLDER / archive, folder / archive.removesuffix(".gz"))
-    sealed = seal.is_there(path)
+    sealed = checksum.is_there(path)
     if sealed:
-        seal.take_off(path)
+        checksum.take_off(path)
     db = apsw.Connection(str(path))
     db.pragma("user_version", SQLITE_SCHEMA + 1)
     db.close()
     if sealed:
-        seal.put_on(path)
+        checksum.put_on(path)
     return path
 
 

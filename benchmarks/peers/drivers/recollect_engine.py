@@ -8,9 +8,9 @@ from pathlib import Path
 import recollect
 from peers.driving import Vectors, drive
 from peers.material import Asked, Material, Matrix, Said
-from recollect.ports import Purpose
-from recollect.ranking.measured import fingerprint
+from recollect.protocols import Purpose
 from recollect.ranking.profiles import built_in
+from recollect.ranking.tuning_report_check import fingerprint
 
 PROFILE = built_in("default")
 KEPT = ("kind", "session", "speaker")

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from recollect.admission.salience import SaliencePolicy
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 
 OnSecret = Literal["redact", "refuse"]
 
@@ -20,7 +20,7 @@ class SecretsPolicy:
     action: OnSecret = "redact"
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
         if self.action not in get_args(OnSecret):
             raise FieldError(f"{show(self.action)} is no way to treat secrets; give redact or refuse", field="action")
 
@@ -47,11 +47,11 @@ class DuplicatesPolicy:
     by_embedder: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
         if self.threshold is not None:
-            limits.a_share("threshold", self.threshold)
+            validation.a_share("threshold", self.threshold)
         for value in self.by_embedder.values():
-            limits.a_share("by_embedder", value)
+            validation.a_share("by_embedder", value)
 
     def above(self, embedder: str) -> float:
         """The threshold for vectors of that model."""
@@ -68,8 +68,8 @@ class NoveltyPolicy:
     threshold: float = 0.82
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
-        limits.a_share("threshold", self.threshold)
+        validation.a_flag("enabled", self.enabled)
+        validation.a_share("threshold", self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class TruthPolicy:
 
     def __post_init__(self) -> None:
         for name in ("supersede", "derive_subject"):
-            limits.a_flag(name, getattr(self, name))
+            validation.a_flag(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class QuarantinePolicy:
     enabled: bool = True
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class KindPolicy:
     detect: bool = False
 
     def __post_init__(self) -> None:
-        limits.a_flag("detect", self.detect)
+        validation.a_flag("detect", self.detect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +118,9 @@ class ImportancePolicy:
     casual: float = 0.2
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
         for name in ("stated", "critical", "business", "preference", "casual"):
-            limits.a_share(name, getattr(self, name))
+            validation.a_share(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class ConfidencePolicy:
 
     def __post_init__(self) -> None:
         for name in ("stated", "implied", "uncertain"):
-            limits.a_share(name, getattr(self, name))
+            validation.a_share(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from recollect.errors import InvalidInput
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import Kind
 
 STANDING = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
@@ -25,10 +25,10 @@ class SaliencePolicy:
     full_length: int = 500
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
         for field in ("length_density_weight", "kind_boost", "pinned_boost"):
-            limits.a_share(field, getattr(self, field))
-        if not 1 <= self.full_length <= limits.LARGEST_COUNT:
+            validation.a_share(field, getattr(self, field))
+        if not 1 <= self.full_length <= validation.LARGEST_COUNT:
             raise InvalidInput(f"full_length is {self.full_length!r}; give a number of characters, at least 1")
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from recollect.admission.disguise import plain
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.private import without_private
+from recollect.admission.private_tags import without_private
 from recollect.admission.secrets import find_secrets, redact, redact_named
 from recollect.model.scope import Scope
 from recollect.model.verdict import Refused
+from recollect.text.confusables import plain
 
 T = TypeVar("T", bound=Any)
 

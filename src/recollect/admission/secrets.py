@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recollect.admission.disguise import BARRIER, ODD, Reading, is_disguised, plain
 from recollect.admission.secret_rules import KINDS, RULES, Span, broken, found, long_words
 from recollect.admission.secret_values import decoded
+from recollect.text.confusables import BARRIER, ODD, Reading, is_disguised, plain
 
 __all__ = ["KINDS", "Redacted", "Secret", "find_secrets", "redact", "redact_named"]
 

@@ -4,16 +4,16 @@ from typing import IO
 
 import click
 
-from recollect import config, wiring
+from recollect import config, factory
 from recollect.cli import options, output, scopes
-from recollect.cli.age import prune_episodes, prune_vectors, rebuild_index
-from recollect.cli.bars import Tell, bar, bars
 from recollect.cli.curate import undo
-from recollect.cli.harvest import extract
+from recollect.cli.extract_events import extract
 from recollect.cli.lines import read_again
-from recollect.cli.place import Place, place
 from recollect.cli.plan import apply, consolidate, plan
+from recollect.cli.progress import Tell, bar, bars
+from recollect.cli.prune import prune_episodes, prune_vectors, rebuild_index
 from recollect.cli.sweep import sweep
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.evaluation import calibration
 from recollect.model.rollup import Rolled
@@ -57,7 +57,7 @@ def re_embed(place: Place, embedder: str, as_json: bool) -> None:
     recollect admin re-embed --embedder minilm
     """
     with bars() as show:
-        done = wiring.re_embed(place.target, embedder=embedder, progress=show)
+        done = factory.re_embed(place.target, embedder=embedder, progress=show)
     if as_json:
         output.data(reembedding.fields(done))
     else:
@@ -78,7 +78,7 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
     recollect admin migrate-store agent.db postgresql://recollect@localhost/memories
     """
     with bar("moving") as tell:
-        moved = wiring.migrate_store(source, target, progress=tell)
+        moved = factory.migrate_store(source, target, progress=tell)
     if as_json:
         output.data(moving.fields(moved))
     else:
@@ -133,19 +133,19 @@ def index(place: Place, scope: str | None, drop: bool, as_json: bool) -> None:
     recollect admin index --scope acme/ana --drop
     """
     if drop:
-        gone = wiring.drop_useless_indexes(place.target) if scope is None else wiring.drop_index(place.target, scope)
+        gone = factory.drop_useless_indexes(place.target) if scope is None else factory.drop_index(place.target, scope)
         if as_json:
             output.data({"dropped": [indexing.fields(one) for one in gone]})
         else:
             output.lines([indexing.dropped(gone)])
     elif scope is not None:
-        built = wiring.index_scope(place.target, scope)
+        built = factory.index_scope(place.target, scope)
         if as_json:
             output.data({**indexing.fields(built), "built": built.built})
         else:
             output.lines([indexing.sentence(built)])
     else:
-        found = wiring.indexes(place.target)
+        found = factory.indexes(place.target)
         if as_json:
             output.data({"indexes": [indexing.fields(one) for one in found]})
         else:
@@ -174,7 +174,7 @@ def calibrate(embedder: str | None, pairs: IO[bytes] | None, as_json: bool) -> N
     from recollect.evaluation import pairs as labelled
 
     settings = config.settings()
-    chosen = wiring.named_embedder(embedder or settings.embedder or "auto", settings)
+    chosen = factory.named_embedder(embedder or settings.embedder or "auto", settings)
     if pairs is None:
         known = labelled.shipped_pairs()
     else:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
-from recollect import wiring
+from recollect import factory
 from recollect.cli import options, output
-from recollect.cli.bars import bar
 from recollect.cli.files import whole
-from recollect.cli.place import Place, place
-from recollect.engine import archive
+from recollect.cli.progress import bar
+from recollect.cli.target import Place, place
+from recollect.engine import archive_format
 from recollect.errors import InvalidInput
-from recollect.model import limits
-from recollect.model.wording import printable
-from recollect.render import text, wire
+from recollect.model import validation
+from recollect.model.format import printable
+from recollect.render import json_values, text
 
 LONGEST_HEADER = 65_536
 """How much of a file is read to see whether it is an export."""
@@ -32,8 +32,8 @@ def backup(place: Place, file: Path, force: bool, as_json: bool) -> None:
     \b
     recollect backup agent-backup.db && recollect verify agent-backup.db
     """
-    wiring.refuse_address(place.target)
-    if not limits.can_be_kept(str(file)):
+    factory.refuse_address(place.target)
+    if not validation.can_be_kept(str(file)):
         raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
     with place.there() as engine, whole(file, store=place.target, force=force) as path, bar("copying") as show:
         engine.backup(path, progress=show)
@@ -55,14 +55,14 @@ def verify(place: Place, ctx: click.Context, file: str | None, as_json: bool) ->
     named = place.target if file is None else file
     checked = Path(named)
     with bar("checking") as show:
-        report = wiring.verify(named, progress=show)
+        report = factory.verify(named, progress=show)
     if not report.ok and _is_export(checked):
         raise InvalidInput(
             f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it, "
             "and makes a store of it"
         )
     if as_json:
-        output.data(wire.report(report))
+        output.data(json_values.report(report))
     else:
         output.lines(text.report(report, output.paint))
     if not report.ok:
@@ -73,7 +73,7 @@ def _is_export(file: Path) -> bool:
     """Whether it begins as `recollect export` writes."""
     try:
         with file.open("rb") as lines:
-            archive.read_header(lines.readline(LONGEST_HEADER).decode())
+            archive_format.read_header(lines.readline(LONGEST_HEADER).decode())
     except (OSError, ValueError):
         return False
     return True

@@ -2,12 +2,12 @@
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.target import Place, place
 from recollect.engine.browse import MOST_AROUND
 from recollect.engine.engine import Engine
+from recollect.model.format import counted
 from recollect.model.scope import Scope
-from recollect.model.wording import counted
 from recollect.render import timeline
 
 
@@ -41,7 +41,7 @@ def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
 
 def _nothing(engine: Engine, scope: Scope) -> list[str]:
     """What is told where nothing happened: that the scope is empty, or has nothing but what is remembered."""
-    return empty.told_scope(engine, scope) or [
+    return empty_hints.told_scope(engine, scope) or [
         f"nothing was observed in {scope}; `recollect observe` keeps what happens"
     ]
 

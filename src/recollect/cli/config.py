@@ -6,8 +6,8 @@ import click
 
 from recollect import config as configured
 from recollect.cli import options, output
-from recollect.config import written
-from recollect.model.wording import printable
+from recollect.config import toml_writer
+from recollect.model.format import printable
 
 by_origin = click.option(
     "--origin", is_flag=True, help="Say where each comes from: the default, a file, a variable, an option."
@@ -36,9 +36,9 @@ def show(origin: bool, as_json: bool) -> None:
     """
     found = configured.configuration()
     if as_json:
-        output.data(written.fields(found, origins=origin))
+        output.data(toml_writer.fields(found, origins=origin))
     else:
-        output.lines(written.lines(found, origins=origin))
+        output.lines(toml_writer.lines(found, origins=origin))
     for line in configured.unheard():
         output.talk(line)
 
@@ -50,7 +50,7 @@ def check(file: Path, as_json: bool) -> None:
     """Check the configuration in FILE by itself, and say what is wrong with it if anything is."""
     found = configured.of_file(file)
     if as_json:
-        output.data(written.fields(found, origins=True))
+        output.data(toml_writer.fields(found, origins=True))
     else:
         said = sum(1 for origin in found.origins.values() if isinstance(origin, configured.InFile))
         count = "1 setting" if said == 1 else f"{said} settings"

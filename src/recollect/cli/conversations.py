@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from recollect.engine.importing import Source, drafts
+from recollect.engine.import_files import Source, drafts
 from recollect.errors import FieldError, InvalidInput
 from recollect.importers.chat import EXPECTED, ChatReader
-from recollect.importers.reading import Notes, Setting
+from recollect.importers.reader import Notes, Setting
 from recollect.model.conversation import Role, Said
 from recollect.model.draft import Draft
 from recollect.model.memory import MemoryId

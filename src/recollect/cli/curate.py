@@ -6,7 +6,7 @@ from datetime import datetime
 import click
 
 from recollect.cli import options, output, receipts
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
 from recollect.render import curation, listing, text

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import click
 
-from recollect import wiring
+from recollect import factory
 from recollect.cli import output
-from recollect.cli.place import Place, place
 from recollect.cli.recall import recall
 from recollect.cli.remember import remember
 from recollect.cli.search import search
+from recollect.cli.target import Place, place
 from recollect.cli.why import why
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.model.limits import IN_MEMORY
-from recollect.render.looks import Look
+from recollect.model.validation import IN_MEMORY
+from recollect.render.styles import Look
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
 EMBEDDER = "wordllama"
@@ -120,7 +120,7 @@ def demo(place: Place, ctx: click.Context) -> None:
         raise InvalidInput(f"{place.shown!r} is there already; the demo wants a new file or database, or none")
     output.stage(ctx)
     output.lines(OPENING)
-    with wiring.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
+    with factory.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
         ctx.obj = Place(target, opened_by=lambda _: nullcontext(engine))
         for number, step in enumerate(STORY, start=1):
             output.lines(["", output.paint(Look.STRONG, f"{number}. {step.says}")])

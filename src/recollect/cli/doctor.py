@@ -3,7 +3,7 @@
 import click
 
 from recollect.cli import options, output
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.diagnosis.diagnose import diagnose
 from recollect.model.diagnosis import Finding
 from recollect.render import diagnosis

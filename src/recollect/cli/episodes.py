@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from recollect.cli import empty, options, output, receipts
+from recollect.cli import empty_hints, options, output, receipts
 from recollect.cli.options import F
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
 from recollect.model.episode import Episode, Result
+from recollect.model.format import counted, printable
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
 from recollect.render import episodes as told
 from recollect.render import text
 
@@ -154,7 +154,7 @@ def similar(place: Place, /, task: str, scope: Scope, explain: bool, as_json: bo
     said = options.said(task)
     with place.there() as engine:
         found = engine.episodes.similar(said, scope=scope, **_known(asked))
-        hints = [] if found else empty.told_scope(engine, scope)
+        hints = [] if found else empty_hints.told_scope(engine, scope)
     if as_json:
         output.data({"scope": str(scope), "episodes": [told.similar_fields(one) for one in found]})
     elif explain:
@@ -184,7 +184,7 @@ def failures(place: Place, /, task: str, scope: Scope, explain: bool, as_json: b
     said = options.said(task)
     with place.there() as engine:
         found = engine.episodes.failure_modes(said, scope=scope, **_known(asked))
-        hints = [] if found else empty.told_scope(engine, scope)
+        hints = [] if found else empty_hints.told_scope(engine, scope)
     if as_json:
         output.data({"scope": str(scope), "failure_modes": [told.failure_fields(one) for one in found]})
     elif explain:
@@ -207,7 +207,7 @@ def listed(place: Place, scope: Scope, finished: bool | None, limit: int, as_jso
     """
     with place.there() as engine:
         found = engine.episodes.list(scope=scope, finished=finished, limit=limit)
-        hints = [] if found else empty.told_scope(engine, scope)
+        hints = [] if found else empty_hints.told_scope(engine, scope)
     if as_json:
         output.data({"scope": str(scope), "episodes": [told.fields(one) for one in found]})
     else:

@@ -4,13 +4,13 @@ import sys
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.model.erasure import Erasure
+from recollect.model.format import counted, printable
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
-from recollect.render import text, wire
+from recollect.render import json_values, text
 
 NOT_PROVED = (
     "No other run can look again, for what to look for is kept nowhere. To be sure, close what has the store open; "
@@ -59,7 +59,7 @@ def erase(
     if not yes and not _can_ask():
         raise click.UsageError("Nobody is there to be asked whether to erase for good; say --yes if that is meant.")
     with place.there() as engine:
-        for hint in [] if id is not None else empty.told_scope(engine, scope):
+        for hint in [] if id is not None else empty_hints.told_scope(engine, scope):
             output.talk(hint)
         if not yes:
             click.confirm(_question(engine, scope, id, source), abort=True, err=True)
@@ -89,6 +89,6 @@ def _question(engine: Engine, scope: Scope, id: str | None, source: str | None) 
 
 def _print(erasure: Erasure, *, as_json: bool) -> None:
     if as_json:
-        output.data(wire.erasure(erasure))
+        output.data(json_values.erasure(erasure))
     else:
         output.lines(text.erasure(erasure, output.paint))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect import config, wiring
-from recollect.cli import files, judged, options, output
-from recollect.cli.bars import bar
-from recollect.cli.place import Place, place
+from recollect import config, factory
+from recollect.cli import eval_store, files, options, output
+from recollect.cli.progress import bar
+from recollect.cli.target import Place, place
 from recollect.errors import FieldError, InvalidInput, show
-from recollect.model.wording import printable
+from recollect.model.format import printable
 from recollect.ranking.profile import Profile
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from recollect.evaluation.judgements import Judgements
+    from recollect.evaluation.judgments import Judgements
     from recollect.evaluation.report import Report
 
 
@@ -54,7 +54,7 @@ def _ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]
     help="Measure these two, and test what B gains over A.",
 )
 @click.option("--k", "ks", metavar="K,…", default="5,10,20", show_default=True, callback=_ks, help="Among how many.")
-@judged.store("FILE", "Keep the folder's memories in this file", "judged.db")
+@eval_store.store("FILE", "Keep the folder's memories in this file", "judged.db")
 @click.option("--embedder", metavar="NAME", help="The embedder of a new store: a name, or https://host/v1#model.")
 @click.option(
     "--limit-queries", type=click.IntRange(min=1), metavar="N", help="Ask only so many, spread over the folder."
@@ -88,19 +88,19 @@ def evaluate(
     recollect eval judgements --profile default --profile mine.toml
     recollect eval judgements --compare default mine.toml --store judged.db --report report.html
     """
-    from recollect.evaluation import lines, wire
-    from recollect.evaluation import page as html
-    from recollect.evaluation.judgements import read_judgements
+    from recollect.evaluation import html_report as html
+    from recollect.evaluation import report_json, report_text
+    from recollect.evaluation.judgments import read_judgements
 
     if compare and profiles:
         raise InvalidInput("--compare names both profiles; leave --profile out")
     chosen = _labelled(compare or profiles or ("default",))
     judgements = read_judgements(folder)
-    judged.say_unused(place, store, "FILE would keep the memories of DIR there")
+    eval_store.say_unused(place, store, "FILE would keep the memories of DIR there")
     _refuse_own(page, [*([] if store is None else [Path(store)]), *judgements.files])
     some = judgements if limit_queries is None else judgements.some(limit_queries)
     with ExitStack() as stack:
-        kept = stack.enter_context(judged.kept_file(store))
+        kept = stack.enter_context(eval_store.kept_file(store))
         written = None
         if page is not None:
             written = stack.enter_context(files.whole(page, store=kept, force=force))
@@ -108,9 +108,9 @@ def evaluate(
         if written is not None:
             written.write_text(html.page(made), encoding="utf-8")
     if as_json:
-        output.data(wire.report(made))
+        output.data(report_json.report(made))
     else:
-        output.lines(lines.report(made, output.paint))
+        output.lines(report_text.report(made, output.paint))
     if page is not None:
         output.talk(f"the report is in {printable(str(page))}")
 
@@ -144,12 +144,12 @@ def _evaluate(
 ) -> "Report":
     """Load the folder, ask its queries of each profile, and put together what came of it."""
     from recollect.engine.engine import DEPTH
-    from recollect.evaluation import stored
+    from recollect.evaluation import judgment_store
     from recollect.evaluation.figures import comparison, outcome
     from recollect.evaluation.report import Report
 
     with bar("loading") as tell:
-        there = stored.store(judgements, partial(wiring.open, store, embedder=embedder), tell)
+        there = judgment_store.store(judgements, partial(factory.open, store, embedder=embedder), tell)
     depth = max(DEPTH, *ks)
     outcomes = []
     for label, profile in profiles.items():

@@ -7,24 +7,24 @@ from typing import IO, Any
 
 import click
 
-from recollect import wiring
-from recollect.cli import importing, options, output
-from recollect.cli.bars import Tell, bar
+from recollect import factory
+from recollect.cli import import_output, options, output
 from recollect.cli.conversations import conversations
 from recollect.cli.lines import read_again
-from recollect.cli.place import Place, place
+from recollect.cli.progress import Tell, bar
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.engine.extract import Extracted
-from recollect.engine.importing import Source
+from recollect.engine.import_files import Source
 from recollect.importers.formats import FORMATS
 from recollect.model.conversation import Said
 from recollect.model.extraction import MOST_EXTRACTED
-from recollect.model.limits import IN_MEMORY
+from recollect.model.format import counted, printable, shortened
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
-from recollect.model.wording import counted, printable, shortened
+from recollect.model.validation import IN_MEMORY
 from recollect.render import extraction
-from recollect.render.looks import Look
+from recollect.render.styles import Look
 
 DONE = "extracted"
 """What is not done with a file that cannot be read."""
@@ -77,17 +77,17 @@ def extract(
     with read_again(file) as lines:
         source = Source(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
         sessions, notes = conversations(source, stored=False, done=DONE)
-    opened = wiring.open(IN_MEMORY, embedder="hashing") if dry_run else place.made()  # which no memory outlives
+    opened = factory.open(IN_MEMORY, embedder="hashing") if dry_run else place.made()  # which no memory outlives
     with opened as engine, bar("extracting") as show:
         left = list(_left_behind(engine, sessions, scope, show, most=most, provenance=provenance))
     found = [(one.receipts, one.extraction) for one in left]
     redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
     if as_json:
         said = foreseen(found) if dry_run else extraction.data(found)
-        output.data({**said, "redacted": dict(redacted), **importing.noted(notes)})
+        output.data({**said, "redacted": dict(redacted), **import_output.noted(notes)})
     else:
         output.lines(told_ahead(found) if dry_run else extraction.told(found, output.paint))
-        output.lines([*importing.told_redacted(redacted, "turn"), *importing.told_notes(notes)])
+        output.lines([*import_output.told_redacted(redacted, "turn"), *import_output.told_notes(notes)])
 
 
 def extract_stored(place: Place, source: Source) -> extraction.Found:
@@ -100,7 +100,7 @@ def extract_stored(place: Place, source: Source) -> extraction.Found:
 def foresee(source: Source) -> extraction.Found:
     """What conversations would leave behind whose turns are only tried."""
     sessions, _ = conversations(source, stored=False, done=DONE)
-    with wiring.open(IN_MEMORY, embedder="hashing") as engine, bar("extracting") as show:
+    with factory.open(IN_MEMORY, embedder="hashing") as engine, bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
 
 

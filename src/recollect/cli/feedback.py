@@ -3,10 +3,10 @@
 import click
 
 from recollect.cli import options, output
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.errors import NotFound
 from recollect.model.scope import Scope
-from recollect.render import wire
+from recollect.render import json_values
 
 REPEAT = "repeat --helped or --misled for each memory"
 """What is told to who names several at once."""
@@ -56,7 +56,7 @@ def feedback(
                 raise
             raise NotFound(f"{error}; {REPEAT}") from error
     if as_json:
-        output.data(wire.feedback(noted, context, scope, helped=helped, misled=misled))
+        output.data(json_values.feedback(noted, context, scope, helped=helped, misled=misled))
     else:
         output.lines(noted.quoted)
     found = "" if answer is None else f", {len(noted.quoted)} quoted"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from recollect.atomic_files import COMPANIONS, beside, give_name, unfinished, unmerged
 from recollect.errors import Conflict, InvalidInput, RecollectError
-from recollect.files import COMPANIONS, beside, give_name, unfinished, unmerged
-from recollect.wiring import is_database
+from recollect.factory import is_database
 
 
 @contextmanager

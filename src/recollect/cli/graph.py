@@ -2,8 +2,8 @@
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.target import Place, place
 from recollect.model.scope import Scope
 from recollect.render import graph as rendered
 
@@ -36,7 +36,7 @@ def graph(place: Place, name: str | None, scope: Scope, limit: int, as_json: boo
         else:
             entities = engine.entities(scope=scope, limit=limit)
             shown, table = {"scope": str(scope), "entities": rendered.names(entities)}, rendered.listed(entities)
-        hints = [] if table.rows else empty.told_scope(engine, scope)
+        hints = [] if table.rows else empty_hints.told_scope(engine, scope)
     if as_json:
         output.data(shown)
     else:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli.aside import BUDGET_MS, EVENTS, MOST_MS, TOKENS, answer, say_aside
+from recollect.cli.hook_runner import BUDGET_MS, EVENTS, MOST_MS, TOKENS, answer, say_aside
 
 if TYPE_CHECKING:
-    from recollect.cli.place import Place
+    from recollect.cli.target import Place
 
 
 class Aside(click.Command):

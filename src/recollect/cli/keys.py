@@ -5,18 +5,18 @@ from datetime import UTC, datetime
 import click
 
 from recollect import config
+from recollect.api.auth import WHOLE, Grant, Reach, Right
+from recollect.api.keys import Key, KeyFile, described, issue
 from recollect.cli import options, output
 from recollect.errors import FieldError, show
+from recollect.model.format import moment
 from recollect.model.memory import named
 from recollect.model.scope import a_scope
 from recollect.model.trust import Provenance
-from recollect.model.wording import moment
-from recollect.ranking.lines import read_moment
-from recollect.ranking.parse import DURATION, UNITS
+from recollect.ranking.candidates_json import read_moment
+from recollect.ranking.profile_toml import DURATION, UNITS
 from recollect.render.table import Table
-from recollect.server.letting import keys_path
-from recollect.service.access import WHOLE, Grant, Reach, Right
-from recollect.service.keys import Key, KeyFile, described, issue
+from recollect.server.authenticator import keys_path
 
 
 def _rights(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Right, ...]:

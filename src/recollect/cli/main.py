@@ -15,11 +15,11 @@ from recollect.cli import options, output
 from recollect.cli.admin import admin
 from recollect.cli.backup import backup, verify
 from recollect.cli.browse import browse, expand
-from recollect.cli.change import forget, pin, restore, revise, unpin
 from recollect.cli.config import config
 from recollect.cli.curate import curate
 from recollect.cli.demo import demo
 from recollect.cli.doctor import doctor
+from recollect.cli.edit import forget, pin, restore, revise, unpin
 from recollect.cli.episodes import episodes
 from recollect.cli.erase import erase
 from recollect.cli.eval import evaluate
@@ -28,10 +28,8 @@ from recollect.cli.feedback import feedback
 from recollect.cli.graph import graph
 from recollect.cli.hook import hook
 from recollect.cli.keys import keys
-from recollect.cli.look import history, listed, show
 from recollect.cli.mcp import mcp
 from recollect.cli.observe import observe
-from recollect.cli.place import DEFAULT, Place, at_home
 from recollect.cli.profiles import profiles
 from recollect.cli.rank import rank
 from recollect.cli.recall import brief, recall
@@ -40,12 +38,14 @@ from recollect.cli.replay import replay
 from recollect.cli.scheduler import scheduler
 from recollect.cli.search import search
 from recollect.cli.serve import serve
+from recollect.cli.show import history, listed, show
 from recollect.cli.stats import stats
+from recollect.cli.target import DEFAULT, Place, at_home
 from recollect.cli.topics import topics
 from recollect.cli.transfer import export, import_
 from recollect.cli.why import why
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
-from recollect.model.wording import printable
+from recollect.model.format import printable
 from recollect.version import __version__
 
 EXIT_CODES: Mapping[type[RecollectError], int] = {

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.api.auth import WHOLE, Caller, Grant, Reach, Right
 from recollect.errors import InvalidInput
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
-from recollect.service.access import WHOLE, Caller, Grant, Reach, Right
-from recollect.service.lines import Lines
+from recollect.server.json_log import Lines
 
 if TYPE_CHECKING:
-    from recollect.cli.place import Place
+    from recollect.api.dispatcher import Front
+    from recollect.cli.target import Place
     from recollect.engine.engine import Engine
-    from recollect.mcp.catalogue import Toolsets
-    from recollect.service.front import Front
+    from recollect.server.mcp.catalog import Toolsets
 
     Made = tuple[Front, Callable[[], None]]
 
@@ -65,7 +65,7 @@ def mcp(place: "Place", scope: str | None, read_only: bool, tools: str) -> None:
 
 def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
     """Who will speak, and what is offered; refused is what makes no sense, and what cannot be spoken here."""
-    from recollect.mcp.catalogue import toolsets
+    from recollect.server.mcp.catalog import toolsets
 
     if find_spec("mcp") is None:
         raise InvalidInput(NOT_INSTALLED)
@@ -74,7 +74,7 @@ def ready(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Tool
 
 def speak(make: "Callable[[], Made]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets") -> None:
     """Speak with the agent; the store is made open when it is needed."""
-    from recollect.mcp.stdio import serve
+    from recollect.server.mcp.stdio_transport import serve
 
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
@@ -92,11 +92,11 @@ def agent(scope: str | None, *, read_only: bool) -> Caller:
 
 def opened(engine: "AbstractContextManager[Engine]") -> "Made":
     """What answers for an engine, and what closes both."""
-    from recollect.server.limiting import configured
-    from recollect.server.watching import watching
-    from recollect.service.front import Front
-    from recollect.service.gate import Gate
-    from recollect.service.service import Service
+    from recollect.api.dispatcher import Front
+    from recollect.api.host_policy import Gate
+    from recollect.api.operation_runner import Service
+    from recollect.server.health_monitor import watching
+    from recollect.server.request_limits import configured
 
     limits, open = configured(), ExitStack()
     found = open.enter_context(engine)
@@ -110,7 +110,7 @@ def opened(engine: "AbstractContextManager[Engine]") -> "Made":
 
 def most_bytes() -> int:
     """How long a request may be, by the settings."""
-    from recollect.server.limiting import configured
+    from recollect.server.request_limits import configured
 
     return configured().body_bytes
 

@@ -6,20 +6,20 @@ from typing import IO
 
 import click
 
-from recollect.cli import importing, options, output
-from recollect.cli.bars import bar
+from recollect.cli import import_output, options, output
 from recollect.cli.conversations import conversations
 from recollect.cli.lines import read_again
-from recollect.cli.place import Place, place
-from recollect.engine.importing import Source
+from recollect.cli.progress import bar
+from recollect.cli.target import Place, place
+from recollect.engine.import_files import Source
 from recollect.importers.formats import FORMATS
 from recollect.model.conversation import Said
+from recollect.model.format import counted, printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.model.verdict import Receipt
-from recollect.model.wording import counted, printable
-from recollect.render import text, wire
+from recollect.render import json_values, text
 
 
 @click.command(short_help="Keep what happened as events.")
@@ -56,10 +56,12 @@ def observe(place: Place, file: IO[bytes], scope: Scope, provenance: Provenance,
             show(done, len(sessions))
     redacted = Counter(kind for one in receipts for kind in one.redacted)
     if as_json:
-        told = [wire.receipt(one) for one in receipts]
-        output.data({"events": told, "redacted": dict(redacted), **importing.noted(notes)})
+        told = [json_values.receipt(one) for one in receipts]
+        output.data({"events": told, "redacted": dict(redacted), **import_output.noted(notes)})
     else:
-        output.lines([_tally(receipts), *importing.told_redacted(redacted, "event"), *importing.told_notes(notes)])
+        output.lines(
+            [_tally(receipts), *import_output.told_redacted(redacted, "event"), *import_output.told_notes(notes)]
+        )
 
 
 def _event(turn: Said) -> Said:

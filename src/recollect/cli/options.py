@@ -12,12 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from recollect.errors import FieldError, InvalidInput, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.level import PLAIN, Level
 from recollect.model.memory import Kind, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
-from recollect.ranking.lines import read_moment
+from recollect.ranking.candidates_json import read_moment
 from recollect.ranking.profiles import BUILT_IN
 
 F = TypeVar("F", bound=Callable[..., Any] | click.Command)
@@ -162,13 +162,13 @@ def said(text: str) -> str:
         return text
     if sys.stdin.isatty():
         click.echo("reading the text; Ctrl-D ends it", err=True)
-    most = limits.LONGEST_TEXT + len("\r\n")
+    most = validation.LONGEST_TEXT + len("\r\n")
     try:
         read = sys.stdin.buffer.read(most + 1)
     except OSError as error:
         raise InvalidInput(f"standard input cannot be read: {error.strerror}") from error
     if len(read) > most:
-        raise InvalidInput(f"standard input has more than {limits.LONGEST_TEXT} bytes; split it")
+        raise InvalidInput(f"standard input has more than {validation.LONGEST_TEXT} bytes; split it")
     try:
         return read.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
@@ -199,13 +199,13 @@ def _moment(_: click.Context, param: click.Parameter, value: str | None) -> date
     if not _is_moment(value):
         known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
         raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
-    return read_moment(param.opts[0], limits.day_begun(value))
+    return read_moment(param.opts[0], validation.day_begun(value))
 
 
 def _outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
     if value is None:  # where a shell asks what may come next
         return None
-    return limits.an_outcome("outcome", float(value) if _is_number(value) else value)
+    return validation.an_outcome("outcome", float(value) if _is_number(value) else value)
 
 
 def _is_number(value: str) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from recollect.render import wire
-from recollect.render.looks import Look
+from recollect.render import json_values
+from recollect.render.styles import Look
 from recollect.render.table import Table, aligned, separated
 
 WIDEST = 120
@@ -43,7 +43,7 @@ def colour_wanted() -> bool | None:
 
 def data(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """One line of JSON."""
-    click.echo(wire.line(value))
+    click.echo(json_values.line(value))
 
 
 def lines(shown: Iterable[str]) -> None:

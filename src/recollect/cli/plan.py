@@ -7,16 +7,16 @@ from typing import IO, Any
 import click
 
 from recollect.cli import options, output, receipts, scopes
-from recollect.cli.age import wishes
-from recollect.cli.bars import Tell
 from recollect.cli.files import whole
-from recollect.cli.place import Place, place
+from recollect.cli.progress import Tell
+from recollect.cli.prune import wishes
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.memory import named
 from recollect.model.plan import Act, Job, Plan, Run
 from recollect.model.scope import Scope
-from recollect.render import listing, wire
+from recollect.render import json_values, listing
 from recollect.render import plan as told
 
 LARGEST = 256 * 1024 * 1024
@@ -62,7 +62,7 @@ def plan(place: Place, /, job: Job, scope: Scope, file: Path | None, force: bool
         made = engine.plan(job, scope=scope, **wish)
     if file is not None:
         with whole(file, store=place.target, force=force) as path:
-            path.write_text(wire.line(told.plan_fields(made)) + "\n", encoding="utf-8")
+            path.write_text(json_values.line(told.plan_fields(made)) + "\n", encoding="utf-8")
     _told(made, as_json=as_json)
     if file is not None and made.changes and not as_json:
         output.talk(f"to do it: {receipts.typed('admin', 'apply', str(file))}")

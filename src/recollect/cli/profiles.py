@@ -8,7 +8,7 @@ import click
 from recollect import config
 from recollect.cli import options, output
 from recollect.cli.tune import tune
-from recollect.ranking.parse import describe
+from recollect.ranking.profile_toml import describe
 from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
 from recollect.render import text
 

@@ -12,9 +12,9 @@ from recollect.cli import options, output
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.why import why as explain_place
-from recollect.ranking import door
-from recollect.ranking.lines import read_lines
-from recollect.render import text, wire
+from recollect.ranking import ranker
+from recollect.ranking.candidates_json import read_lines
+from recollect.render import json_values, text
 
 
 @click.command(short_help="Rank candidates from a file or a pipe.")
@@ -49,11 +49,11 @@ def rank(
     moment = datetime.now(UTC) if at is None else at
     candidates = _read(file)
     if why is None:
-        ranking = door.rank(candidates, chosen, moment, limit=limit)
-        _print(wire.ranking(ranking) if as_json else text.ranking(ranking, width=output.width()))
+        ranking = ranker.rank(candidates, chosen, moment, limit=limit)
+        _print(json_values.ranking(ranking) if as_json else text.ranking(ranking, width=output.width()))
     else:
         reason = explain_place(why, candidates, chosen, moment, limit=limit)
-        _print(wire.why(reason) if as_json else text.why(reason))
+        _print(json_values.why(reason) if as_json else text.why(reason))
 
 
 def _read(file: BinaryIO) -> list[Candidate]:

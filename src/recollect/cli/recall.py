@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.target import Place, place
 from recollect.packing.pack import Context
-from recollect.render import text, wire
+from recollect.render import json_values, text
 
 explain = click.option("--explain", is_flag=True, help="Show what each signal contributed, and what was left out.")
 depth = click.option(
@@ -40,7 +40,7 @@ def recall(place: Place, /, query: str, explain: bool, as_json: bool, **asked: A
     """
     with place.there() as engine:
         context = engine.recall(options.said(query), **asked)
-        hints = empty.told(engine, context.ranking, as_json=as_json, **asked)
+        hints = empty_hints.told(engine, context.ranking, as_json=as_json, **asked)
     _print(context, hints, explain=explain, as_json=as_json)
 
 
@@ -58,13 +58,13 @@ def brief(place: Place, /, explain: bool, as_json: bool, **asked: Any) -> None:
     """
     with place.there() as engine:
         context = engine.brief(**asked)
-        hints = empty.told(engine, context.ranking, as_json=as_json, **asked)
+        hints = empty_hints.told(engine, context.ranking, as_json=as_json, **asked)
     _print(context, hints, explain=explain, as_json=as_json)
 
 
 def _print(context: Context, hints: Iterable[str], *, explain: bool, as_json: bool) -> None:
     if as_json:
-        output.data(wire.context(context))
+        output.data(json_values.context(context))
     else:
         click.echo(context.text, nl=False)
         if explain:

@@ -5,11 +5,11 @@ import shlex
 import click
 
 from recollect.cli import output
-from recollect.cli.place import Place
+from recollect.cli.target import Place
+from recollect.model.format import printable
 from recollect.model.scope import Scope
 from recollect.model.verdict import Reactivated, Receipt, Refused, Superseded, Unchanged, Updated
-from recollect.model.wording import printable
-from recollect.render import text, wire
+from recollect.render import json_values, text
 
 REFUSED = 1
 """What a shell learns of a write that was refused: that it failed."""
@@ -19,7 +19,7 @@ def told(receipt: Receipt, *, as_json: bool) -> None:
     """Which memory it is, so that a script can go on with it, and what became of it; a refusal ends the command."""
     refused = isinstance(receipt.verdict, Refused)
     if as_json:
-        output.data(wire.receipt(receipt))
+        output.data(json_values.receipt(receipt))
     elif not refused:
         click.echo(receipt.id)
         for line in text.receipt(receipt):

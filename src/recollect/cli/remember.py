@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from recollect.cli import options, receipts
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.model.draft import read_draft
 from recollect.model.memory import Kind
 

@@ -3,8 +3,8 @@
 import click
 
 from recollect.cli import options, output
-from recollect.cli.place import Place, place
 from recollect.cli.recall import explain
+from recollect.cli.target import Place, place
 from recollect.model.scope import Scope
 from recollect.render import replay as replayed
 from recollect.render import text

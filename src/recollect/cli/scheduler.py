@@ -10,14 +10,14 @@ from types import FrameType
 
 import click
 
-from recollect import wiring
+from recollect import factory
 from recollect.cli import options, output, receipts
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.errors import RecollectError
+from recollect.jobs.runner import JOBS, Failure
 from recollect.jobs.scheduler import Scheduler
-from recollect.jobs.work import JOBS, Failure
-from recollect.model.timetable import Occurrence, State
-from recollect.model.wording import printable
+from recollect.model.format import printable
+from recollect.model.job_runs import Occurrence, State
 from recollect.render import scheduling
 
 FAILED = 1
@@ -71,7 +71,7 @@ def run(place: Place, ctx: click.Context, once: bool, as_json: bool) -> None:
         if isinstance(one, Occurrence):
             states.add(one.state)
 
-    with wiring.scheduler(place.target, heard=said.put) as ours:
+    with factory.scheduler(place.target, heard=said.put) as ours:
         _work(ours, said, tell, once=once)
         if once:
             output.talk(scheduling.coming(ours.status()))
@@ -85,7 +85,7 @@ def run(place: Place, ctx: click.Context, once: bool, as_json: bool) -> None:
 def status(place: Place, as_json: bool) -> None:
     """Print of each job when it runs next, what is under way, and what came of the last time."""
     place.refuse_missing()
-    with wiring.scheduler(place.target) as ours:
+    with factory.scheduler(place.target) as ours:
         _standing(ours, as_json=as_json)
 
 
@@ -96,7 +96,7 @@ def status(place: Place, as_json: bool) -> None:
 def pause(place: Place, job: str | None, as_json: bool) -> None:
     """Let nothing of JOB begin, or of any, on whatever scheduler of the store; what is under way goes on."""
     place.refuse_missing()
-    with wiring.scheduler(place.target) as ours:
+    with factory.scheduler(place.target) as ours:
         ours.pause(job)
         _standing(ours, as_json=as_json)
 
@@ -108,7 +108,7 @@ def pause(place: Place, job: str | None, as_json: bool) -> None:
 def resume(place: Place, job: str | None, as_json: bool) -> None:
     """Let JOB begin again, or all of them; what fell due meanwhile is not made up for."""
     place.refuse_missing()
-    with wiring.scheduler(place.target) as ours:
+    with factory.scheduler(place.target) as ours:
         ours.resume(job)
         _standing(ours, as_json=as_json)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from recollect.cli import output
-from recollect.cli.bars import Tell, bar
-from recollect.cli.place import Place
+from recollect.cli.progress import Tell, bar
+from recollect.cli.target import Place
 from recollect.engine.engine import Engine
 from recollect.errors import RecollectError
 from recollect.model.scope import Scope

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.instead import instead_of
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.superseded import instead_of
+from recollect.cli.target import Place, place
 from recollect.ranking.proof import Exact
-from recollect.render import listing, text, wire
+from recollect.render import json_values, listing, text
 
 
 @click.command(cls=options.Texted, short_help="List what best matches a question.")
@@ -44,10 +44,10 @@ def search(place: Place, /, query: str, limit: int, exact: Exact, explain: bool,
     """
     with place.there() as engine:
         ranking = engine.search(options.said(query), limit=limit, exact=exact, **asked)
-        hints = empty.told(engine, ranking, as_json=as_json, **asked)
+        hints = empty_hints.told(engine, ranking, as_json=as_json, **asked)
         instead = {} if as_json or explain else instead_of(engine, (one.memory for one in ranking))
     if as_json:
-        output.data(wire.search(ranking))
+        output.data(json_values.search(ranking))
     elif explain:
         output.lines(text.ranking(ranking, output.paint, width=output.width()))
     else:

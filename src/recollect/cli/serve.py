@@ -3,7 +3,7 @@
 import click
 
 from recollect.cli import output
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.errors import InvalidInput
 
 PORT = click.IntRange(0, 65_535)

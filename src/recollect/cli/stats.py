@@ -2,10 +2,10 @@
 
 import click
 
-from recollect.cli import empty, options, output
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output
+from recollect.cli.target import Place, place
 from recollect.model.scope import Scope
-from recollect.render import listing, wire
+from recollect.render import json_values, listing
 
 
 @click.command(short_help="Count what a store holds.")
@@ -19,9 +19,9 @@ def stats(place: Place, scope: Scope | None, as_json: bool) -> None:
     """
     with place.there() as engine:
         stats = engine.stats(scope=scope)
-        hints = [] if scope is None else empty.told_scope(engine, scope, below=True)
+        hints = [] if scope is None else empty_hints.told_scope(engine, scope, below=True)
     if as_json:
-        output.data({"scope": None if scope is None else str(scope), **wire.stats(stats)})
+        output.data({"scope": None if scope is None else str(scope), **json_values.stats(stats)})
     else:
         output.rows(listing.stats(stats))
     for hint in hints:

@@ -2,9 +2,9 @@
 
 import click
 
-from recollect import wiring
+from recollect import factory
 from recollect.cli import options, output
-from recollect.cli.place import Place, place
+from recollect.cli.target import Place, place
 from recollect.render import sweeping
 
 
@@ -21,7 +21,7 @@ def sweep(place: Place, as_json: bool) -> None:
     \b
     recollect admin sweep
     """
-    swept = wiring.sweep(place.target)
+    swept = factory.sweep(place.target)
     if as_json:
         output.data(sweeping.fields(swept))
     else:

@@ -2,13 +2,13 @@
 
 import click
 
-from recollect.cli import empty, options, output, scopes
-from recollect.cli.bars import Tell
-from recollect.cli.place import Place, place
+from recollect.cli import empty_hints, options, output, scopes
+from recollect.cli.progress import Tell
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.model.scope import Scope
 from recollect.model.topic import Refreshed
-from recollect.render import listing, wire
+from recollect.render import json_values, listing
 from recollect.render import topics as rendered
 
 
@@ -56,14 +56,14 @@ def topics(
             topic = engine.topic(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
             shown, table = (
-                {**rendered.fields(topic), "memories": list(map(wire.memory, memories))},
+                {**rendered.fields(topic), "memories": list(map(json_values.memory, memories))},
                 listing.memories(memories),
             )
             told = list(rendered.heading(topic, output.paint))
         else:
             found = engine.topics(scope=scope, pruned=pruned, limit=limit)
             shown, table = {"scope": str(scope), "topics": list(map(rendered.fields, found))}, rendered.listed(found)
-            told = [] if found else _nothing(done is not None) + empty.told_scope(engine, scope)
+            told = [] if found else _nothing(done is not None) + empty_hints.told_scope(engine, scope)
     if as_json:
         output.data(shown if done is None else {**shown, "refreshed": rendered.refreshed(done)})
         return

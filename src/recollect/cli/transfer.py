@@ -10,23 +10,23 @@ from typing import IO, TextIO
 
 import click
 
-from recollect import wiring
-from recollect.cli import empty, importing, options, output
-from recollect.cli.bars import bar
+from recollect import factory
+from recollect.cli import empty_hints, import_output, options, output
 from recollect.cli.extract import extract_stored, foresee, foreseen, told_ahead
 from recollect.cli.files import whole
 from recollect.cli.lines import Lines, read_again
-from recollect.cli.place import Place, place
-from recollect.engine import archive, transfer
+from recollect.cli.progress import bar
+from recollect.cli.target import Place, place
+from recollect.engine import archive_format, transfer
 from recollect.engine.engine import Engine
-from recollect.engine.importing import Source, Taken, a_format, drafts, refuse_foreign
+from recollect.engine.import_files import Source, Taken, a_format, drafts, refuse_foreign
 from recollect.errors import InvalidInput
 from recollect.importers.chat import CHAT
 from recollect.importers.formats import FORMATS
 from recollect.model.archive import Inventory
-from recollect.model.limits import IN_MEMORY
 from recollect.model.scope import Scope
-from recollect.render import extraction, text, wire
+from recollect.model.validation import IN_MEMORY
+from recollect.render import extraction, json_values, text
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
@@ -46,7 +46,7 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     recollect export --scope acme/ana | gzip > ana.jsonl.gz
     """
     with place.there() as engine:
-        hints = [] if scope is None else empty.told_scope(engine, scope, below=True)
+        hints = [] if scope is None else empty_hints.told_scope(engine, scope, below=True)
         if str(file) == options.STDIN:
             _export(engine, scope, sys.stdout)
             sys.stdout.flush()
@@ -65,7 +65,7 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     "--format",
     "format_name",
     metavar="FORMAT",
-    shell_complete=importing.format_names,
+    shell_complete=import_output.format_names,
     help=f"What FILE is, if it is no export of recollect: {', '.join(FORMATS)}.",
 )
 @click.option("--scope", metavar="SCOPE", help="Whose memories they become, as acme/ana; with --format.")
@@ -121,9 +121,9 @@ def import_(
             left = foresee(source) if dry_run else extract_stored(place, source)
     if as_json:
         extracted = foreseen(left) if dry_run else extraction.data(left)
-        output.data({**importing.data(taken), **({"extracted": extracted} if extract else {})})
+        output.data({**import_output.data(taken), **({"extracted": extracted} if extract else {})})
     else:
-        output.lines(importing.told(taken))
+        output.lines(import_output.told(taken))
         if extract:
             output.lines(told_ahead(left) if dry_run else extraction.told(left, output.paint))
 
@@ -146,7 +146,7 @@ def _import_others(place: Place, source: Source, *, dry_run: bool) -> Taken:
 
 def _tried(place: Place) -> AbstractContextManager[Engine]:
     """The engine of the store, or of a throw-away if there is none: what is only tried makes no store."""
-    return place.there() if place.exists else wiring.open(IN_MEMORY)
+    return place.there() if place.exists else factory.open(IN_MEMORY)
 
 
 def _import_ours(place: Place, lines: Lines, *, as_json: bool) -> None:
@@ -157,7 +157,7 @@ def _import_ours(place: Place, lines: Lines, *, as_json: bool) -> None:
     with place.made(encoder) as engine, bar("importing") as show:
         imported = engine.import_(lines, progress=show)
     if as_json:
-        output.data(wire.imported(imported))
+        output.data(json_values.imported(imported))
     else:
         output.lines(text.imported(imported))
 
@@ -187,7 +187,7 @@ def _export(engine: Engine, scope: Scope | None, to: TextIO) -> Inventory:
     """Write the lines; a bar says how far it is, unless the lines themselves are on the terminal."""
     lines = engine.export(scope=scope)
     first = next(lines)
-    inventory = archive.read_header(first)
+    inventory = archive_format.read_header(first)
     total = inventory.memories + inventory.contexts
     to.write(first)
     with bar("exporting", wanted=not to.isatty()) as show:

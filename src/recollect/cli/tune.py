@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect import config, wiring
-from recollect.cli import files, judged, options, output
-from recollect.cli.bars import bar
-from recollect.cli.place import Place, place
+from recollect import config, factory
+from recollect.cli import eval_store, files, options, output
+from recollect.cli.progress import bar
+from recollect.cli.target import Place, place
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
+from recollect.model.format import printable
 from recollect.model.scope import Scope, a_scope
-from recollect.model.wording import printable
 from recollect.ranking.profile import Profile
-from recollect.ranking.written import written
+from recollect.ranking.profile_writer import written
 from recollect.version import __version__
 
 if TYPE_CHECKING:
     from recollect.evaluation.features import Features
-    from recollect.evaluation.judgements import Judgements
-    from recollect.evaluation.tuned import Tuned
-    from recollect.model.experience import Experiences
+    from recollect.evaluation.judgments import Judgements
+    from recollect.evaluation.tuned_profile import Tuned
+    from recollect.model.training_example import Experiences
 
 VERSIONS = {"recollect": __version__, "Python": platform.python_version()}
 """With what a report is made."""
@@ -63,7 +63,7 @@ def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     metavar="FILE.toml",
     help="The profile to write, with its report beside it.  [default: its name and its new version]",
 )
-@judged.store("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
+@eval_store.store("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
 @click.option("--embedder", metavar="NAME", help="The embedder of new stores: a name, or https://host/v1#model.")
 @click.option(
     "--folds",
@@ -117,8 +117,8 @@ def tune(
     recollect profiles tune judgements more-judgements --profile mine.toml --out mine-2.toml
     recollect profiles tune --from-feedback --scope acme/ana --scope acme/ben --out mine.toml
     """
-    from recollect.evaluation import tuned_lines
-    from recollect.evaluation.tuned import document, file_stem, successor
+    from recollect.evaluation import tuning_text
+    from recollect.evaluation.tuned_profile import document, file_stem, successor
 
     if from_feedback:
         _refuse("judgements", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
@@ -147,7 +147,7 @@ def tune(
     if as_json:
         output.data({**document(found), "written": [named.name, report] if better else []})
     else:
-        output.lines(tuned_lines.report(found, output.paint))
+        output.lines(tuning_text.report(found, output.paint))
     if not better:
         remedy = "; --force writes it all the same" if found.tuning.changed and not from_feedback else ""
         raise RecollectError(f"{str(named)!r} was not written, for it would be no better than before{remedy}")
@@ -168,17 +168,17 @@ def _refuse(way: str, given: Mapping[str, object]) -> None:
 
 def _from_judgements(place: Place, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int) -> Find:
     """Tunes to the judgements of these folders, which are read at once."""
-    from recollect.evaluation.judgements import read_judgements
-    from recollect.evaluation.tuned import refuse_twice
+    from recollect.evaluation.judgments import read_judgements
+    from recollect.evaluation.tuned_profile import refuse_twice
 
     if not folders:
         raise click.UsageError("Name a DIR of judgements, or give --from-feedback and --scope.")
     judgements = [read_judgements(folder) for folder in folders]
     refuse_twice(judgements)
-    judged.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+    eval_store.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
 
     def find(start: Profile, name: str, folds: int) -> "Tuned":
-        with judged.kept_folder(store) as kept:
+        with eval_store.kept_folder(store) as kept:
             return _tune(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
 
     return find
@@ -192,8 +192,8 @@ def _from_feedback(place: Place, scopes: Sequence[Scope], *, seed: int) -> Find:
 
     def find(start: Profile, name: str, folds: int) -> "Tuned":
         from recollect.evaluation.learning import learn
-        from recollect.evaluation.tuned import tuned
-        from recollect.model.experience import Experiences
+        from recollect.evaluation.tuned_profile import tuned
+        from recollect.model.training_example import Experiences
 
         several: list[Experiences] = []
         with place.there() as engine:
@@ -231,7 +231,7 @@ def _below(engine: Engine, several: "Sequence[Experiences]") -> str:
 
 def _write(found: "Tuned", profile: Path, report: Path, *, force: bool) -> None:
     """Write both, unless that would make nothing better."""
-    from recollect.evaluation.tuned import document
+    from recollect.evaluation.tuned_profile import document
 
     if not found.tuning.carries_over and not (found.tuning.changed and force):
         raise _NoBetter(found)
@@ -251,7 +251,7 @@ def _tune(
     judgements: "list[Judgements]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
 ) -> "Tuned":
     """Load every folder, gather what the signals say, and fit."""
-    from recollect.evaluation.tuned import Judged, tuned
+    from recollect.evaluation.tuned_profile import Judged, tuned
     from recollect.evaluation.tuning import tune
 
     gathered = [_gathered(one, start, kept, embedder=embedder, k=k) for one in judgements]
@@ -276,12 +276,12 @@ def _gathered(
     judgements: "Judgements", profile: Profile, kept: Path, *, embedder: str | None, k: int
 ) -> "tuple[Features, str]":
     """What the signals say of the folder's candidates, and the model that was asked."""
-    from recollect.evaluation import stored
+    from recollect.evaluation import judgment_store
     from recollect.evaluation.features import gather
 
     name = judgements.folder.resolve().name
     file = str(kept / f"{name}-{judgements.digest[:12]}.db")
     with bar(f"loading {printable(name)}") as tell:
-        there = stored.store(judgements, partial(wiring.open, file, embedder=embedder), tell)
+        there = judgment_store.store(judgements, partial(factory.open, file, embedder=embedder), tell)
     with there.opened() as engine, bar(f"asking {printable(name)}") as tell:
         return gather(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from recollect.cli import options, output
-from recollect.cli.place import Place, place
-from recollect.render import text, wire
+from recollect.cli.target import Place, place
+from recollect.render import json_values, text
 
 
 @click.command(cls=options.Texted, short_help="Say where a memory stands or fell, and what would help.")
@@ -27,6 +27,6 @@ def why(place: Place, /, id: str, query: str, tokens: int, as_json: bool, **aske
         memory = reason.candidate.memory
         by = None if memory is None else engine.replacement(memory, scope=memory.scope)
     if as_json:
-        output.data(wire.why(reason))
+        output.data(json_values.why(reason))
     else:
         output.lines(text.why(reason, output.paint, by))

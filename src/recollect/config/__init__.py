@@ -4,8 +4,8 @@ from recollect.config.file import users_folder
 from recollect.config.options import OPTIONS, PREFIX, Option
 from recollect.config.origin import InEnvironment, InFile
 from recollect.config.profiles import checked_profile_file, configured_profile, profile, profile_file
+from recollect.config.schema import ExtractionSettings, ServerSettings, Settings, UsageDecay
 from recollect.config.sources import Configuration, Sources, configuration, of_file, settings, unheard, using
-from recollect.config.values import ExtractionSettings, ServerSettings, Settings, UsageDecay
 from recollect.config.zones import a_zone
 
 __all__ = [

@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType, NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from recollect.config.values import Settings
+from recollect.config.schema import Settings
 from recollect.errors import FieldError, remedy, show, spelled
 from recollect.lifecycle.policy import NEVER, Days
-from recollect.model import limits
+from recollect.model import validation
 
 PREFIX = "RECOLLECT_"
 """What the names of all our environment variables begin with."""
@@ -87,8 +87,8 @@ def _whole(path: str, value: object) -> int:
 def _numbers(path: str, value: object) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no table of numbers by name", field=path)
-    named = {limits.a_text(path, name): number for name, number in value.items()}
-    return MappingProxyType({name: limits.a_number(f"{path}.{name}", number) for name, number in named.items()})
+    named = {validation.a_text(path, name): number for name, number in value.items()}
+    return MappingProxyType({name: validation.a_number(f"{path}.{name}", number) for name, number in named.items()})
 
 
 def _days(path: str, value: object) -> int | str:
@@ -107,11 +107,11 @@ READERS: Mapping[Any, Callable[[str], Any]] = {bool: _truth, float: float, int: 
 """How a text becomes a value; all else is the text."""
 
 CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
-    bool: limits.a_flag,
-    float: limits.a_number,
+    bool: validation.a_flag,
+    float: validation.a_number,
     int: _whole,
-    str: limits.a_text,
-    Literal: limits.a_text,
+    str: validation.a_text,
+    Literal: validation.a_text,
     Mapping: _numbers,
     Days: _days,
 }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from recollect.model.wording import printable
+from recollect.model.format import printable
 
 
 @dataclass(frozen=True, slots=True)

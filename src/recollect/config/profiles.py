@@ -4,13 +4,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from recollect.config.file import text_of
-from recollect.config.values import Settings, UsageDecay
+from recollect.config.schema import Settings, UsageDecay
 from recollect.errors import InvalidInput, NotFound, ProfileError
-from recollect.model import limits
-from recollect.ranking.measured import refuse_unmeasured
-from recollect.ranking.parse import Document, override, parse
+from recollect.model import validation
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import Document, override, parse
 from recollect.ranking.profiles import built_in
+from recollect.ranking.tuning_report_check import refuse_unmeasured
 
 DECAYING = ("salience", "salience-hybrid")
 """The built-in profiles whose `rarity` is the usage decay of seed 004."""
@@ -18,14 +18,14 @@ DECAYING = ("salience", "salience-hybrid")
 
 def profile(source: str | Path, overrides: Document | None = None) -> Profile:
     """The built-in profile of that name, or the one in that TOML file, with `overrides` applied."""
-    named = limits.a_path("profile", source)
+    named = validation.a_path("profile", source)
     found = profile_file(Path(named)) if named.endswith(".toml") else built_in(named)
     return found if overrides is None else override(found, overrides)
 
 
 def configured_profile(settings: Settings, source: str | Path, overrides: Document | None = None) -> Profile:
     """The same with the usage decay of the settings, where it is a built-in one that has it, under `overrides`."""
-    named = limits.a_path("profile", source)
+    named = validation.a_path("profile", source)
     found = _decaying(named, settings.usage_decay) if named in DECAYING else profile(source)
     return found if overrides is None else override(found, overrides)
 

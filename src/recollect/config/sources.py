@@ -13,7 +13,7 @@ from typing import Any
 from recollect.config import file
 from recollect.config.options import OPTIONS, PREFIX, built, stated, stated_by_path
 from recollect.config.origin import Default, Flag, Given, InEnvironment, Origin
-from recollect.config.values import Settings
+from recollect.config.schema import Settings
 from recollect.errors import FieldError, remedy, show
 
 FLAG = "--setting"

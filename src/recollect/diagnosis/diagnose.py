@@ -8,10 +8,10 @@ from typing import Any
 
 from recollect import config
 from recollect.config import Settings
-from recollect.diagnosis import database, installation, serving
+from recollect.diagnosis import installation, postgres_store, server
 from recollect.errors import RecollectError
+from recollect.factory import is_database
 from recollect.model.diagnosis import Check, ok, problem, told
-from recollect.wiring import is_database
 
 
 def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> list[Check]:
@@ -22,17 +22,17 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
     chosen, configured = _settings(settings)
     checks = [installation.recollect(), installation.python(sys.version_info[:3]), configured]
     if is_database(target):
-        return [*checks, *_embedders(chosen), *serving.checks(chosen), *database.checks(os.fspath(target), chosen)]
+        return [*checks, *_embedders(chosen), *server.checks(chosen), *postgres_store.checks(os.fspath(target), chosen)]
     try:
-        from recollect.diagnosis import place
+        from recollect.diagnosis import sqlite_store
     except ImportError as error:
         return [*checks, problem("sqlite", f"apsw cannot be loaded ({error})", "run pip install apsw")]
     return [
         *checks,
-        place.sqlite(),
+        sqlite_store.sqlite(),
         *_embedders(chosen),
-        *serving.checks(chosen),
-        *place.checks(os.fspath(target), chosen),
+        *server.checks(chosen),
+        *sqlite_store.checks(os.fspath(target), chosen),
     ]
 
 
@@ -42,7 +42,7 @@ def _embedders(settings: Settings) -> list[Check]:
 
 def _settings(given: Settings | Mapping[str, Any] | None) -> tuple[Settings, Check]:
     """The settings, or those that go without saying if they cannot be; nothing secret in them is shown."""
-    from recollect.providers.endpoint import public
+    from recollect.providers.http_client import public
 
     try:
         chosen = config.settings(given)

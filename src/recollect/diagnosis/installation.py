@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recollect.config import Settings
-from recollect.engine.world import embed
+from recollect.engine.dependencies import embed
 from recollect.errors import RecollectError
+from recollect.factory import named_embedder
 from recollect.model.diagnosis import Check, ok, problem, told, warning
 from recollect.model.encoder import Encoder
 from recollect.version import __version__
-from recollect.wiring import named_embedder
 
 OLDEST_PYTHON = (3, 11)
 TEXT = "Ana prefers window seats"
@@ -34,13 +34,13 @@ def python(version: Sequence[int]) -> Check:
 
 def embedders() -> list[Check]:
     """Which embedders could be used, with how to get the others."""
-    from recollect.providers import choose
+    from recollect.providers import registry
 
     return [
         ok(f"embedder {one.name}", f"{one.model}: {one.about}")
         if one.fix is None
         else warning(f"embedder {one.name}", f"not installed: {one.about}", one.fix)
-        for one in choose.available()
+        for one in registry.available()
     ]
 
 
@@ -60,7 +60,7 @@ def embedding(settings: Settings) -> Check:
 
 def cache() -> Check:
     """Where models that are made once are kept."""
-    from recollect.providers.made import cache_folders
+    from recollect.providers.model_cache import cache_folders
 
     return cache_in(cache_folders())
 

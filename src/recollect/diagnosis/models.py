@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from recollect.config import Settings
 from recollect.diagnosis.installation import BEHIND_AN_ADDRESS
 from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.factory import named_embedder
 from recollect.model.diagnosis import Check, ok, problem, told, warning
 from recollect.model.encoder import Encoder
-from recollect.wiring import named_embedder
 
 
 def model(encoder: Encoder, settings: Settings) -> Check:
     """Whether the model that the store's vectors come from can be used."""
-    from recollect.providers import choose
+    from recollect.providers import registry
 
     name, seen = "model", f"the vectors are of {encoder}"
     if settings.embedder is not None:
@@ -25,7 +25,7 @@ def model(encoder: Encoder, settings: Settings) -> Check:
             return problem(name, f"{seen}, and the settings name {found.name}", remedy)
         return ok(name, f"{seen}, as the settings say")
     try:
-        choose.for_model(encoder.name)
+        registry.for_model(encoder.name)
     except NotFound:
         remedy = "open the store with the embedder that made them, or run `recollect admin re-embed --embedder NAME`"
         return warning(name, f"{seen}, which is none of recollect's own", remedy)

@@ -8,17 +8,17 @@ from typing import Any
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import clean
 from recollect.engine.archive_values import a_commit, a_list, a_moment, a_vector, maybe_moment, names, plain, the_fields
-from recollect.engine.asked import MOST_NAMED
-from recollect.engine.tracing import read_formula
+from recollect.engine.context_records import read_formula
 from recollect.errors import FieldError, ProfileError, show
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.context_record import Making, Passed, Placed, Trace
 from recollect.model.encoder import Encoder
 from recollect.model.level import PLAIN, a_level
 from recollect.model.memory import Kind, MemoryId, named
 from recollect.model.scope import Scope
-from recollect.model.trace import Making, Passed, Placed, Trace
 from recollect.packing.budget import Budget
 from recollect.packing.prompt import MARKER
+from recollect.retrieval.query_analysis import MOST_NAMED
 
 _LATER: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
 """What archives of before do not have."""
@@ -38,26 +38,26 @@ def read_context(value: Any) -> Trace:
     """The trace of a line."""
     given = {**_LATER, **the_fields(value, {*value} & {*_LATER} | {*names(Trace)} - {*_LATER})}
     trace = Trace(
-        id=limits.an_id("context", given["id"]),
+        id=validation.an_id("context", given["id"]),
         scope=Scope.parse(given["scope"]),
         made_at=a_moment("made_at", given["made_at"]),
         at=a_moment("at", given["at"]),
         commit=a_commit(given["commit"], least=0),
         known_at=maybe_moment("known_at", given["known_at"]),
-        question=tuple(limits.a_content("question", turn) for turn in a_list("question", given["question"])),
+        question=tuple(validation.a_content("question", turn) for turn in a_list("question", given["question"])),
         kinds=tuple(named("kinds", kind, Kind).value for kind in a_list("kinds", given["kinds"])),
         packed=tuple(_read_placed(one) for one in a_list("packed", given["packed"])),
         omitted=tuple(_read_passed(one) for one in a_list("omitted", given["omitted"])),
         excluded=_read_counts("excluded", given["excluded"]),
-        past=limits.a_flag("past", given["past"]),
+        past=validation.a_flag("past", given["past"]),
         levels=tuple(str(a_level("levels", level) or PLAIN) for level in a_list("levels", given["levels"])),
-        elsewhere=limits.a_flag("elsewhere", given["elsewhere"]),
-        profile=limits.a_clean_text("profile", given["profile"]),
-        version=limits.a_clean_text("version", given["version"]),
+        elsewhere=validation.a_flag("elsewhere", given["elsewhere"]),
+        profile=validation.a_clean_text("profile", given["profile"]),
+        version=validation.a_clean_text("version", given["version"]),
         formula=_read_formula(given["formula"]),
         tokens=_read_room("tokens", given["tokens"]),
-        budget=limits.a_limit("budget", given["budget"]),
-        depth=limits.a_limit("depth", given["depth"]),
+        budget=validation.a_limit("budget", given["budget"]),
+        depth=validation.a_limit("depth", given["depth"]),
         marker=_read_marker(given["marker"]),
     )
     return trace if given["making"] is None else replace(trace, making=_read_making(given["making"], trace))
@@ -77,7 +77,7 @@ def screened(trace: Trace, policy: SecretsPolicy, reworded: Collection[MemoryId]
 
 def _read_making(value: Any, trace: Trace) -> Making:
     given = the_fields(value, names(Making))
-    counts = {name: limits.a_count(name, given[name]) for name in ("directed", "packed", "omitted")}
+    counts = {name: validation.a_count(name, given[name]) for name in ("directed", "packed", "omitted")}
     if counts["packed"] < len(trace.packed) or counts["omitted"] < len(trace.omitted):
         raise FieldError("there are more of them than there were", field="packed")
     reserves = _a_mapping("reserves", given["reserves"])
@@ -85,17 +85,17 @@ def _read_making(value: Any, trace: Trace) -> Making:
         trace.budget,
         reserves={named("reserves", kind, Kind): _read_room("reserves", room) for kind, room in reserves.items()},
         items=given["items"],
-        pinned_share=limits.a_share("pinned_share", given["pinned_share"]),
+        pinned_share=validation.a_share("pinned_share", given["pinned_share"]),
     )
     encoder = None if given["encoder"] is None else Encoder(**the_fields(given["encoder"], names(Encoder)))
     return Making(
-        present=limits.a_flag("present", given["present"]),
+        present=validation.a_flag("present", given["present"]),
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,
-        counter=limits.a_clean_text("counter", given["counter"]),
-        analyser=limits.an_id("analyser", given["analyser"]),
-        naming=limits.an_id("naming", given["naming"]),
+        counter=validation.a_clean_text("counter", given["counter"]),
+        analyser=validation.an_id("analyser", given["analyser"]),
+        naming=validation.an_id("naming", given["naming"]),
         encoder=encoder,
         directions=_read_directions(given["directions"], encoder),
         text=_read_sum(given["text"]),
@@ -105,7 +105,7 @@ def _read_making(value: Any, trace: Trace) -> Making:
 
 def _read_formula(value: Any) -> str:
     """The profile written out; that this version can rank by it is not asked."""
-    text = limits.a_clean_text("formula", value)
+    text = validation.a_clean_text("formula", value)
     try:
         read_formula(text)
     except ProfileError as error:
@@ -114,7 +114,7 @@ def _read_formula(value: Any) -> str:
 
 
 def _read_marker(value: Any) -> str:
-    marker = limits.a_clean_text("marker", value)
+    marker = validation.a_clean_text("marker", value)
     if not MARKER.fullmatch(marker):
         raise FieldError(f"{show(marker)} is not 16 to 64 digits of 0-9 and a-f", field="marker")
     return marker
@@ -122,7 +122,7 @@ def _read_marker(value: Any) -> str:
 
 def _read_room(field: str, value: Any) -> int:
     """So many tokens: none, or as many as a budget may have."""
-    return 0 if type(value) is int and value == 0 else limits.a_limit(field, value)
+    return 0 if type(value) is int and value == 0 else validation.a_limit(field, value)
 
 
 def _read_directions(value: Any, encoder: Encoder | None) -> str | None:
@@ -142,18 +142,18 @@ def _read_sum(value: Any) -> str | None:
 
 def _read_placed(value: Any) -> Placed:
     given = the_fields(value, names(Placed))
-    return Placed(MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"]))
+    return Placed(MemoryId(validation.an_id("id", given["id"])), validation.a_number("score", given["score"]))
 
 
 def _read_passed(value: Any) -> Passed:
     given = the_fields(value, names(Passed))
-    id, score = MemoryId(limits.an_id("id", given["id"])), limits.a_number("score", given["score"])
-    return Passed(id, score, limits.a_line("reason", given["reason"]), limits.a_count("cost", given["cost"]))
+    id, score = MemoryId(validation.an_id("id", given["id"])), validation.a_number("score", given["score"])
+    return Passed(id, score, validation.a_line("reason", given["reason"]), validation.a_count("cost", given["cost"]))
 
 
 def _read_counts(field: str, value: Any) -> Mapping[str, int]:
     counts = _a_mapping(field, value)
-    return {limits.a_line(field, name): limits.a_count(field, count) for name, count in counts.items()}
+    return {validation.a_line(field, name): validation.a_count(field, count) for name, count in counts.items()}
 
 
 def _a_mapping(field: str, value: Any) -> dict[str, Any]:

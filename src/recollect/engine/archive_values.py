@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 
 
 def names(kind: Any) -> list[str]:
@@ -43,14 +43,14 @@ def a_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
     import numpy as np
 
     try:
-        found = base64.b64decode(limits.a_text(field, text), validate=True)
+        found = base64.b64decode(validation.a_text(field, text), validate=True)
     except ValueError as error:
         raise FieldError(f"{show(text)} is not base64", field=field) from error
     count, rest = divmod(len(found), 4 * dimensions)
     if rest or not 1 <= count <= most:
         raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field=field)
     parts = np.frombuffer(found, dtype="<f4").astype(np.float64).reshape(count, dimensions)
-    if not (abs((parts * parts).sum(axis=1) - 1.0) <= limits.LENGTH_ROUNDING).all():
+    if not (abs((parts * parts).sum(axis=1) - 1.0) <= validation.LENGTH_ROUNDING).all():
         raise FieldError("is not of length 1", field=field)
     return found
 
@@ -80,7 +80,7 @@ def maybe_written(moment: datetime | None) -> str | None:
 
 def a_moment(field: str, text: str) -> datetime:
     """The moment of a text."""
-    return limits.a_moment(field, datetime.fromisoformat(text))
+    return validation.a_moment(field, datetime.fromisoformat(text))
 
 
 def maybe_moment(field: str, text: str | None) -> datetime | None:
@@ -90,6 +90,6 @@ def maybe_moment(field: str, text: str | None) -> datetime | None:
 
 def a_commit(value: Any, *, least: int = 1) -> int:
     """The number of a commit."""
-    if not least <= limits.a_count("commit", value) <= limits.LARGEST_COMMIT:
+    if not least <= validation.a_count("commit", value) <= validation.LARGEST_COMMIT:
         raise FieldError(f"{show(value)} is no number of a commit", field="commit")
     return int(value)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
-from recollect.heirs import Lock, tell_children
+from recollect.fork_safety import Lock, tell_children
 
 T = TypeVar("T")
 

@@ -4,17 +4,17 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from recollect.engine.change import not_there, sought
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
+from recollect.engine.edit import not_there, sought
 from recollect.errors import FieldError, InvalidInput, NotFound, show
 from recollect.lifecycle.periods import Period
 from recollect.lifecycle.record import Record, period_id
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import shortened
 from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.timeline import Expansion, Outlook, Place
-from recollect.model.wording import shortened
 
 MOST_AROUND = 100
 """How many events before and after a grip may be asked for."""
@@ -30,7 +30,7 @@ def browse(world: World, scope: Scope, key: str | None) -> Outlook:
     """A place of the timeline with what is below it, or all years."""
     if key is None:
         return Outlook(place=None, parts=_periods(world, scope, None))
-    period = _period(limits.a_text("key", key))
+    period = _period(validation.a_text("key", key))
     if period is not None:
         place = _of_period(world, scope, period, _records(world, scope, [period]))
         return Outlook(place=place, parts=_below(world, scope, period))
@@ -49,9 +49,9 @@ def browse(world: World, scope: Scope, key: str | None) -> Outlook:
 
 def expand(world: World, scope: Scope, id: str, around: int) -> Expansion:
     """The events that a grip, or a segment, is made of, with so many before and after them of the same session."""
-    if limits.a_count("around", around) > MOST_AROUND:
+    if validation.a_count("around", around) > MOST_AROUND:
         raise FieldError(f"{around} events; give at most {MOST_AROUND}", field="around")
-    period = _period(limits.a_text("id", id))
+    period = _period(validation.a_text("id", id))
     if period is not None:
         shows = f"is a {period.level.value}, which `browse` shows"
         raise InvalidInput(f"{show(id)} {shows}; `expand` takes the id of a grip or a segment")

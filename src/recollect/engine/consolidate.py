@@ -8,17 +8,17 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 from recollect.admission.policy import Policy
+from recollect.engine.active_memories import plain
+from recollect.engine.dependencies import World
 from recollect.engine.merge import Wording, merged
-from recollect.engine.plain import plain
-from recollect.engine.succession import is_a_truth, overlapping
-from recollect.engine.world import World
+from recollect.engine.supersession import is_a_truth, overlapping
 from recollect.errors import Conflict, FieldError, show
 from recollect.lifecycle.consolidation import Consolidation, Group, consolidation, heightened
+from recollect.model.format import counted, shortened
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.plan import Act, Job, Plan, Step, Wish
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, shortened
-from recollect.ports import Store, Writing
+from recollect.protocols import Store, Writing
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -102,7 +102,7 @@ def _looked(world: World, scope: Scope, now: datetime) -> _Look:
     """All that is near each other; nothing, where there are too few to be looked at."""
     import numpy as np
 
-    from recollect.lifecycle.nearness import near_pairs
+    from recollect.lifecycle.near_pairs import near_pairs
 
     here = plain(world, scope, now)
     vectors = here.vectors

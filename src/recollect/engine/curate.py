@@ -3,23 +3,23 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from recollect.admission.judgement import BY_HAND
+from recollect.admission.decision import BY_HAND
 from recollect.admission.screening import clean
-from recollect.engine.change import own, written
+from recollect.engine.dependencies import World
+from recollect.engine.edit import own, written
 from recollect.engine.merge import Wording, merge
 from recollect.engine.purge import purge
 from recollect.engine.restore import release
-from recollect.engine.succession import ended
+from recollect.engine.supersession import ended
 from recollect.engine.undo import undo
-from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.curation import Purge, Undone
 from recollect.model.memory import Kind, Memory, Status, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Trust
 from recollect.model.verdict import Changed, Receipt, Unchanged
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 VOUCHED_FOR = "vouched for"
 """What is remarked of a memory that an operator stands for."""
@@ -43,7 +43,7 @@ class Curator:
 
     def weigh(self, id: str, importance: float | None, *, scope: str | Scope) -> Receipt:
         """Set how important the memory is, also to less than it was; `None` makes it unknown."""
-        weight = None if importance is None else limits.a_share("importance", importance)
+        weight = None if importance is None else validation.a_share("importance", importance)
         to = "of unknown importance" if weight is None else f"of importance {weight:g}"
         return _changed(self._opened(), a_scope(scope), id, lambda one: one.changed(importance=weight), to)
 
@@ -64,14 +64,14 @@ class Curator:
 
     def supersede(self, old: str, by: str, *, scope: str | Scope, at: datetime | None = None) -> Receipt:
         """Let the memory `old` hold no longer since `by` does, or since that moment."""
-        since = None if at is None else limits.a_moment("at", at)
+        since = None if at is None else validation.a_moment("at", at)
         return _superseded(self._opened(), a_scope(scope), old, by, since)
 
     def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
         """Recall the memory no more until somebody releases it; the reason is kept with it."""
         world = self._opened()
-        told = clean(limits.a_line("reason", reason), world.policy.secrets)
-        remark = limits.a_line("reason", f"{BY_HAND}{told}")
+        told = clean(validation.a_line("reason", reason), world.policy.secrets)
+        remark = validation.a_line("reason", f"{BY_HAND}{told}")
         return _changed(world, a_scope(scope), id, lambda one: _isolated(one, remark), Status.QUARANTINED.value)
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
@@ -124,7 +124,7 @@ def _vouched(memory: Memory) -> Memory:
 
 def _superseded(world: World, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
     now = world.now()
-    if limits.a_text("old", old) == limits.a_text("by", by):
+    if validation.a_text("old", old) == validation.a_text("by", by):
         raise FieldError(f"{show(by)} cannot take its own place; name another memory", field="by")
 
     def change(writing: Writing) -> Receipt:

@@ -9,34 +9,33 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect.admission.screening import T
-from recollect.engine import browse, change, erase, extract, graph, importing, inspect, recall, topics, transfer
+from recollect.engine import browse, edit, entities, erase, extract, import_files, recall, topics, transfer, why
 from recollect.engine import plan as planning
 from recollect.engine.background import Background, Pending
+from recollect.engine.count_served import served
 from recollect.engine.curate import Curator
+from recollect.engine.dependencies import World
 from recollect.engine.episodes import Episodes
-from recollect.engine.experience import experience
+from recollect.engine.exact_items import keep, kept, read_keys, read_seen, screened
 from recollect.engine.extract import Extracted, read_turns
+from recollect.engine.extract_events import Harvest, extract_events
 from recollect.engine.feedback import a_context_id, feedback
-from recollect.engine.harvest import Harvest, extract_events
-from recollect.engine.keep import keep, kept, read_keys, read_seen, screened
 from recollect.engine.observe import Origin, observe
-from recollect.engine.question import Turn, read_question
 from recollect.engine.remember import remember_all
 from recollect.engine.replay import replay
 from recollect.engine.restore import restore
 from recollect.engine.rollup import rollup
-from recollect.engine.serve import served
 from recollect.engine.sessions import Sessions
-from recollect.engine.world import World
+from recollect.engine.training_data import experience
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
-from recollect.heirs import Lock
-from recollect.model import limits
+from recollect.fork_safety import Lock
+from recollect.model import validation
 from recollect.model.archive import Imported
 from recollect.model.conversation import Said
 from recollect.model.curation import Undone
 from recollect.model.draft import Draft, read_draft
+from recollect.model.entity_graph import Entity, Neighbours
 from recollect.model.erasure import Erasure
-from recollect.model.graph import Entity, Neighbours
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, named
 from recollect.model.plan import Job, Plan, Run, Wish
@@ -51,15 +50,16 @@ from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context
 from recollect.packing.replay import Replay
-from recollect.ports import Durable, Fallible, Progress
-from recollect.ranking.parse import Document
+from recollect.protocols import Durable, Fallible, Progress
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import Document
 from recollect.ranking.proof import Exact
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Why
+from recollect.retrieval.query import Turn, read_question
 
 if TYPE_CHECKING:
-    from recollect.model.experience import Experiences
+    from recollect.model.training_example import Experiences
 
 _ERASED_BY = "say what to erase by exactly one of id=, source= and everything=True"
 
@@ -187,7 +187,7 @@ class Engine:
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, scope: str | Scope | None = None
     ) -> list[Receipt]:
         """Remember all of the drafts, or none; `scope` is for those that name none."""
-        given = limits.several("drafts", drafts)
+        given = validation.several("drafts", drafts)
         return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
 
     def keep(
@@ -208,10 +208,10 @@ class Engine:
         `Conflict`. `provenance` is through whom keys are dropped, if that is to count: then nothing is that is trusted
         more.
         """
-        given = limits.several("drafts", drafts)
+        given = validation.several("drafts", drafts)
         by = None if provenance is None else named("provenance", provenance, Provenance)
         proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
-        quarantine = limits.a_flag("apart", apart)
+        quarantine = validation.a_flag("apart", apart)
         return keep(self._open, proposed, drop=read_keys(drop), by=by, seen=read_seen(seen), apart=quarantine)
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
@@ -239,14 +239,14 @@ class Engine:
         session and id. `source` is the id of what they were read from.
         """
         by = None if provenance is None else named("provenance", provenance, Provenance)
-        origin = Origin(a_scope(scope), by, None if source is None else limits.an_id("source", source))
+        origin = Origin(a_scope(scope), by, None if source is None else validation.an_id("source", source))
         return observe(self._open, read_turns(events, "events"), origin)
 
     def rollup(self, *, scope: str | Scope, unfinished: bool = False, progress: Progress | None = None) -> Rolled:
         """Bring the records of days, weeks, months and years up to the scope's events: of all that is over, or also of
         what is under way. The same again changes nothing.
         """
-        limits.a_flag("unfinished", unfinished)
+        validation.a_flag("unfinished", unfinished)
         return rollup(self._open, a_scope(scope), unfinished=unfinished, progress=_told(progress))
 
     def browse(self, key: str | None = None, *, scope: str | Scope) -> Outlook:
@@ -326,7 +326,7 @@ class Engine:
             overrides=overrides,
             exact=exact,
         )
-        find = recall.search_below if limits.a_flag("below", below) else recall.search
+        find = recall.search_below if validation.a_flag("below", below) else recall.search
         return find(world, request, limit)
 
     def recall(
@@ -420,7 +420,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return inspect.why(world, request, id, _budget(tokens), depth)
+        return why.why(world, request, id, _budget(tokens), depth)
 
     def feedback(
         self,
@@ -467,11 +467,11 @@ class Engine:
         """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,
         valid_until, metadata and vector; its history keeps what it said.
         """
-        known = [one.name for one in fields(change.Revision)]
+        known = [one.name for one in fields(edit.Revision)]
         odd = next((name for name in changes if name not in known), None)
         if odd is not None:
             raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
-        return change.revise(self._open, a_scope(scope), id, change.Revision(text=text, **changes))
+        return edit.revise(self._open, a_scope(scope), id, edit.Revision(text=text, **changes))
 
     def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
         """Recall the memory no more; `restore` brings it back, `erase` removes it for good.
@@ -480,7 +480,7 @@ class Engine:
         more, and to all but an operator where it is quarantined.
         """
         by = None if provenance is None else named("provenance", provenance, Provenance)
-        return change.forget(self._open, a_scope(scope), id, by)
+        return edit.forget(self._open, a_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that was forgotten or put away; what took its place holds no longer."""
@@ -488,27 +488,27 @@ class Engine:
 
     def pin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Keep room for the memory in every context of its scope."""
-        return change.set_pinned(self._open, a_scope(scope), id, pinned=True)
+        return edit.set_pinned(self._open, a_scope(scope), id, pinned=True)
 
     def unpin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Let the memory compete like any other."""
-        return change.set_pinned(self._open, a_scope(scope), id, pinned=False)
+        return edit.set_pinned(self._open, a_scope(scope), id, pinned=False)
 
     def hold(self, seen: Memory, *, until: datetime) -> Receipt:
         """Let a memory hold until that moment, if it has not changed since it was seen; nothing else of it changes."""
         if not isinstance(seen, Memory):
             raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
-        return change.hold(self._open, seen, limits.a_moment("until", until))
+        return edit.hold(self._open, seen, validation.a_moment("until", until))
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """The memory of that id, if the scope may see it."""
-        return change.visible(self._open, a_scope(scope), id)
+        return edit.visible(self._open, a_scope(scope), id)
 
     def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
         """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
         if not isinstance(memory, Memory):
             raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
-        return change.replacement(self._open, a_scope(scope), memory)
+        return edit.replacement(self._open, a_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """What happened to the memory since it was written."""
@@ -520,9 +520,9 @@ class Engine:
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Every version of the memory, the oldest first."""
         whose = a_scope(scope)
-        versions = self._open.store.history(whose, change.sought(whose, id))
+        versions = self._open.store.history(whose, edit.sought(whose, id))
         if not versions:
-            raise change.not_there(whose, id)
+            raise edit.not_there(whose, id)
         return versions
 
     def memories(
@@ -537,14 +537,14 @@ class Engine:
         """The memories of the scope, with those of the scopes below it if asked, in the order of ids: all that come
         after an id, or the first so many of them.
         """
-        wanted = tuple(named("statuses", status, Status) for status in limits.several("statuses", statuses))
-        limits.a_flag("below", below)
+        wanted = tuple(named("statuses", status, Status) for status in validation.several("statuses", statuses))
+        validation.a_flag("below", below)
         found = self._open.store.memories(
             a_scope(scope),
             below=below,
             statuses=wanted,
-            after=None if after is None else MemoryId(limits.an_id("after", after)),
-            limit=None if limit is None else limits.a_limit("limit", limit),
+            after=None if after is None else MemoryId(validation.an_id("after", after)),
+            limit=None if limit is None else validation.a_limit("limit", limit),
         )
         return list(found)
 
@@ -554,11 +554,11 @@ class Engine:
 
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
         """The names that the memories of the scope mention, the most mentioned first."""
-        return graph.entities(self._open, a_scope(scope), limit)
+        return entities.entities(self._open, a_scope(scope), limit)
 
     def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> Neighbours:
         """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
-        return graph.neighbours(self._open, a_scope(scope), name_or_id, limit)
+        return entities.neighbours(self._open, a_scope(scope), name_or_id, limit)
 
     def refresh_topics(self, *, scope: str | Scope) -> Refreshed:
         """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
@@ -568,7 +568,7 @@ class Engine:
         """What the memories of the scope are about, as it was last refreshed, the most important first; those that were
         not mentioned for long only if asked.
         """
-        return topics.topics(self._open, a_scope(scope), pruned=limits.a_flag("pruned", pruned), limit=limit)
+        return topics.topics(self._open, a_scope(scope), pruned=validation.a_flag("pruned", pruned), limit=limit)
 
     def topic(self, id: str, *, scope: str | Scope) -> Topic:
         """The topic of that id, also if it is pruned."""
@@ -577,7 +577,7 @@ class Engine:
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
         world, whose = self._open, None if scope is None else a_scope(scope)
-        limits.a_flag("below", below)
+        validation.a_flag("below", below)
         world.store.settle()
         return world.store.stats(whose, below=below)
 
@@ -633,7 +633,7 @@ class Engine:
         world, whose = self._open, a_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.erase_memory(world, whose, change.sought(whose, id))
+                return erase.erase_memory(world, whose, edit.sought(whose, id))
             case None, str(), False:
                 return erase.erase_source(world, whose, source)
             case None, None, True:
@@ -648,9 +648,9 @@ class Engine:
         world, whose = self._open, a_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.all_of(world, whose, change.sought(whose, id))
+                return erase.all_of(world, whose, edit.sought(whose, id))
             case None, str(), False:
-                return erase.all_from(world, whose, limits.an_id("source", source))
+                return erase.all_from(world, whose, validation.an_id("source", source))
             case None, None, True:
                 return erase.all_in(world, whose)
             case _:
@@ -684,25 +684,25 @@ class Engine:
         skip_bad: bool = False,
         dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> importing.Taken:
+    ) -> import_files.Taken:
         """Remember what another program exported, in the format of that name; what was imported before stays as it is.
         All of it is read before anything is written. With `dry_run`, nothing is, and it is told what would be.
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
-        source = importing.Source(
+        source = import_files.Source(
             lines=list(transfer.texts(lines)),  # which are read more than once
-            name=None if name is None else limits.an_id("name", name),
-            format=importing.a_format("format", format),
+            name=None if name is None else validation.an_id("name", name),
+            format=import_files.a_format("format", format),
             scope=a_scope(scope),
-            skip_bad=limits.a_flag("skip_bad", skip_bad),
+            skip_bad=validation.a_flag("skip_bad", skip_bad),
         )
-        dry = limits.a_flag("dry_run", dry_run)
-        return importing.import_from(self._open, source, dry=dry, progress=_told(progress))
+        dry = validation.a_flag("dry_run", dry_run)
+        return import_files.import_from(self._open, source, dry=dry, progress=_told(progress))
 
     def backup(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
         """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""
-        store, target, told = self._open.store, Path(limits.a_path("path", path)), _told(progress)
+        store, target, told = self._open.store, Path(validation.a_path("path", path)), _told(progress)
         if not isinstance(store, Durable):
             raise InvalidInput("this store has no file to copy; use `export`")
         store.settle()
@@ -723,7 +723,7 @@ def _budget(tokens: int | Budget) -> Budget:
 
 
 def _told(progress: Progress | None) -> Progress:
-    return _silence if progress is None else limits.a_callable("progress", progress)
+    return _silence if progress is None else validation.a_callable("progress", progress)
 
 
 def _wish(
@@ -738,4 +738,4 @@ def _wish(
 
 
 def _ids(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(limits.a_text(field, one) for one in limits.several(field, given))
+    return tuple(validation.a_text(field, one) for one in validation.several(field, given))

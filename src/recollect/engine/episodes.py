@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.admission.screening import clean
-from recollect.engine.undertake import Deed, Ending, complete, find_episode, record, start
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
+from recollect.engine.episode_ops import Deed, Ending, complete, find_episode, record, start
 from recollect.errors import FieldError, show
+from recollect.lifecycle import episode_ranking as ranking
+from recollect.lifecycle.episode_ranking import FailureMode, Similar
 from recollect.lifecycle.episodes import begun, episode_of, outcome_of, some_texts
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.draft import Draft
 from recollect.model.episode import Episode, Result, action_of
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, a_metadata, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
-from recollect.ranking import episodes as ranking
-from recollect.ranking.episodes import FailureMode, Similar
 
 SIMILAR = 5
 """How many similar episodes are told, unless it is said."""
@@ -60,7 +60,7 @@ class Episodes:
     ) -> Episode:
         """Begin a task; the same again under its key is the same episode."""
         draft = Draft(
-            text=limits.a_content("task", task),
+            text=validation.a_content("task", task),
             scope=a_scope(scope),
             kind=Kind.TASK,
             session=session,
@@ -94,16 +94,16 @@ class Episodes:
         `context` is the one that it was decided by: if the task succeeds, that is noted of the memories in it.
         """
         deed = Deed(
-            episode=limits.a_text("id", id),
+            episode=validation.a_text("id", id),
             scope=a_scope(scope),
-            type=limits.a_line("type", limits.a_content("type", type)),
+            type=validation.a_line("type", validation.a_content("type", type)),
             input=_said("input", input),
             output=_said("output", output),
             result=named("result", result, Result),
-            at=None if at is None else limits.a_moment("at", at),
-            context=None if context is None else limits.an_id("context", context),
+            at=None if at is None else validation.a_moment("at", at),
+            context=None if context is None else validation.an_id("context", context),
             provenance=named("provenance", provenance, Provenance),
-            key=None if key is None else limits.an_id("key", key),
+            key=None if key is None else validation.an_id("key", key),
         )
         world = self._opened()
         return _whole(world, record(world, deed))
@@ -124,12 +124,12 @@ class Episodes:
         `derived_from`, in the same transaction. The same again changes nothing.
         """
         ending = Ending(
-            score=limits.an_outcome("outcome", outcome),
+            score=validation.an_outcome("outcome", outcome),
             lessons=some_texts("lessons", lessons),
             failure_modes=some_texts("failure_modes", failure_modes),
-            contexts=tuple(limits.an_id("contexts", one) for one in limits.several("contexts", contexts)),
+            contexts=tuple(validation.an_id("contexts", one) for one in validation.several("contexts", contexts)),
             provenance=named("provenance", provenance, Provenance),
-            at=None if at is None else limits.a_moment("at", at),
+            at=None if at is None else validation.a_moment("at", at),
         )
         world = self._opened()
         done = complete(world, a_scope(scope), id, ending)
@@ -138,8 +138,8 @@ class Episodes:
 
     def similar(self, task: str, *, scope: str | Scope, limit: int = SIMILAR, min_score: float = 0.0) -> list[Similar]:
         """Finished episodes of similar tasks, without their actions, by similarity × value; looking is no use."""
-        limits.a_limit("limit", limit)
-        least, known = limits.a_share("min_score", min_score), list[tuple[Episode, float]]()
+        validation.a_limit("limit", limit)
+        least, known = validation.a_share("min_score", min_score), list[tuple[Episode, float]]()
         for part, rest in _near(self._opened(), a_scope(scope), task, least):
             known += part
             ranked = ranking.similar(known, min_score=least)
@@ -151,8 +151,8 @@ class Episodes:
         self, task: str, *, scope: str | Scope, limit: int = FAILURES, min_score: float = 0.0
     ) -> list[FailureMode]:
         """What went wrong when similar tasks were tried before, that of the most similar first, however bad it was."""
-        limits.a_limit("limit", limit)
-        least = limits.a_share("min_score", min_score)
+        validation.a_limit("limit", limit)
+        least = validation.a_share("min_score", min_score)
         known = [one for part, _ in _near(self._opened(), a_scope(scope), task, least) for one in part]
         return ranking.failure_modes(known, min_score=least)[:limit]
 
@@ -160,8 +160,8 @@ class Episodes:
         """The scope's own episodes, without their actions, the latest first: all that hold, or only those of them that
         are finished, or that are under way.
         """
-        limits.a_limit("limit", limit)
-        wanted = None if finished is None else limits.a_flag("finished", finished)
+        validation.a_limit("limit", limit)
+        wanted = None if finished is None else validation.a_flag("finished", finished)
         world = self._opened()
         found = [told_of(world, one) for one in reversed(world.store.timeline(a_scope(scope), [Level.EPISODE]))]
         return [one for one in found if wanted is None or one.finished is wanted][:limit]
@@ -190,9 +190,9 @@ def _near(world: World, scope: Scope, task: str, least: float) -> Iterator[tuple
     """The episodes that the scope may see with how similar their tasks are, the most similar first, some at a time, and
     how similar the next one is; those that are not, or less than that, are not read.
     """
-    from recollect.model.probe import Probe
+    from recollect.retrieval.evidence import Probe
 
-    vectors = world.embed([clean(limits.a_content("task", task), world.policy.secrets)], "query")
+    vectors = world.embed([clean(validation.a_content("task", task), world.policy.secrets)], "query")
     levels = frozenset[Level | None]({Level.EPISODE})
     now = world.now()
     probe = Probe(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=world.encoder)
@@ -213,7 +213,7 @@ def _said(field: str, value: str | Mapping[str, Any]) -> Any:
     """What somebody gave or got, as a text or as JSON has it."""
     match value:
         case str():
-            return limits.a_clean_text(field, value)
+            return validation.a_clean_text(field, value)
         case Mapping():
             return a_metadata(field, value)
         case _:

@@ -4,17 +4,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.admission.policy import Policy
-from recollect.engine.change import not_there
-from recollect.engine.former import as_it_stood
-from recollect.engine.succession import rivals
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
+from recollect.engine.edit import not_there
+from recollect.engine.prior_status import as_it_stood
+from recollect.engine.supersession import rivals
 from recollect.errors import NotFound, show
-from recollect.evidence import analysis
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.erasure import Erased, Erasure, Lineage, Search
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.ports import Forgetful, Writing
+from recollect.protocols import Forgetful, Writing
+from recollect.text import tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def erase_memory(world: World, scope: Scope, id: str) -> Erasure:
 
 def erase_source(world: World, scope: Scope, source: str) -> Erasure:
     """Erase what came from a source, and what the scope derived from it."""
-    limits.an_id("source", source)
+    validation.an_id("source", source)
 
     def change(writing: Writing) -> _Done:
         done = _erased(world.policy, writing, scope, _named(writing.lineage(scope), source))
@@ -208,7 +208,7 @@ def _erasure(world: World, scope: Scope, change: Callable[[Writing], _Done]) -> 
 
 def _proved(world: World, erasure: Erasure) -> Erasure:
     """The receipt with what a search found; what was looked for is let go of as soon as it is proved to be gone."""
-    analysis.forget()
+    tokenizer.forget()
     if isinstance(world.embedder, Forgetful):
         world.embedder.forget()
     search = world.store.scrub(erasure.scope, erasure.pieces)

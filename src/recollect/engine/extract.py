@@ -8,20 +8,20 @@ from typing import Any, cast
 
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import Screened, clean, screen
-from recollect.engine.heard import heard_before
+from recollect.engine.dependencies import World, not_later
+from recollect.engine.extraction_dedup import heard_before
 from recollect.engine.remember import First, nothing_first, remember_all
-from recollect.engine.world import World, not_later
 from recollect.errors import FieldError, remedy, show, spelled
-from recollect.extraction.carried import carried
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.conversation import PROVENANCE, Role, Said
 from recollect.model.draft import Draft
 from recollect.model.extraction import MOST_EXTRACTED, Extract, Extraction, Rejected
+from recollect.model.format import counted, shortened
 from recollect.model.memory import Memory, MemoryId, named
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust, least
 from recollect.model.verdict import Receipt, Refused
-from recollect.model.wording import counted, shortened
+from recollect.text.grounding import carried
 
 _FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
 
@@ -51,7 +51,7 @@ def read_turns(turns: Iterable[Said | str | Mapping[str, Any]], field: str = "tu
     """The turns of a conversation: texts of a user, or mappings with text or content, role, speaker, at and session."""
     if isinstance(turns, str | bytes | Mapping):
         raise FieldError(f"{show(turns)} is no list of {field}", field=field)
-    return tuple(one if isinstance(one, Said) else _said(one, field) for one in limits.several(field, turns))
+    return tuple(one if isinstance(one, Said) else _said(one, field) for one in validation.several(field, turns))
 
 
 def extract(
@@ -71,7 +71,7 @@ def extract(
     """
     now = world.now()
     most = world.most_extracted if most is None else most
-    if not 1 <= limits.a_count("most", most) <= MOST_EXTRACTED:
+    if not 1 <= validation.a_count("most", most) <= MOST_EXTRACTED:
         raise FieldError(f"{most} memories from one call; give at most {MOST_EXTRACTED}", field="most")
     for turn in turns:
         not_later("at", turn.at, now)
@@ -227,7 +227,7 @@ def _said(given: object, field: str) -> Said:
         raise FieldError("is missing; a turn has what was said as `text` or `content`", field="text")
     at = given.get("at")
     return Said(
-        text=limits.a_text("text", text),
+        text=validation.a_text("text", text),
         role=named("role", given.get("role", Role.USER), Role),
         speaker=given.get("speaker", given.get("name")),
         at=_moment(at),

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recollect.admission.screening import clean
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
 from recollect.errors import FieldError, InvalidInput, NotFound, show
-from recollect.evidence.quoting import quoted, quotes_every
-from recollect.model import limits
-from recollect.model.eligibility import as_it_was, revised_since
+from recollect.model import validation
+from recollect.model.context_record import Trace
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.model.usage import Noted, Use, Vote
-from recollect.ports import Writing
+from recollect.protocols import Writing
+from recollect.retrieval.eligibility import as_it_was, revised_since
+from recollect.text.citations import quoted, quotes_every
 
 COPIED = "it is the context pasted back"
 EVERY = "it quotes every memory of the context, which prefers none"
@@ -25,7 +25,7 @@ def a_context_id(value: str | None) -> str:
     if value is None:
         why = "None is no id: a context of a store that may only be read has none, since nothing of it is kept"
         raise FieldError(f"{why}; recall where the store may be written to", field="context_id")
-    return limits.a_text("context_id", value)
+    return validation.a_text("context_id", value)
 
 
 def feedback(
@@ -47,7 +47,9 @@ def feedback(
     principal = str(scope) if by is None else _a_principal(world, by)
     said = None if answer is None else _an_answer(world, answer)
     world.store.settle()
-    trace = found_context(world.store.context(scope, context) if limits.can_be_kept(context) else None, scope, context)
+    trace = found_context(
+        world.store.context(scope, context) if validation.can_be_kept(context) else None, scope, context
+    )
     copied = answer is not None and trace.marker in answer  # which nothing has but the context itself
     memories = [] if said is None or copied else _as_packed(world, trace)
 
@@ -105,7 +107,7 @@ def _quotes(said: str, memories: Sequence[Memory], question: str) -> tuple[list[
 
 
 def _kept(writing: Writing, scope: Scope, context: str) -> Trace | None:
-    return writing.context(scope, context) if limits.can_be_kept(context) else None
+    return writing.context(scope, context) if validation.can_be_kept(context) else None
 
 
 def _note(
@@ -146,14 +148,14 @@ def _then(world: World, memory: Memory, trace: Trace) -> Memory:
 
 def _an_answer(world: World, answer: str) -> str:
     """What was answered, without what is private or secret, which no memory has either."""
-    if not limits.a_clean_text("answer", answer).strip():
+    if not validation.a_clean_text("answer", answer).strip():
         raise FieldError("is blank; give what was answered, or leave it out", field="answer")
-    return clean(limits.a_content("answer", answer), world.policy.secrets)
+    return clean(validation.a_content("answer", answer), world.policy.secrets)
 
 
 def _a_principal(world: World, by: str) -> str:
     """Who votes; a name is kept as it is, so one that has something to hide is refused."""
-    name = limits.an_id("by", by)
+    name = validation.an_id("by", by)
     if clean(name, world.policy.secrets) != name:
         raise FieldError("has what is private or looks like a secret; give another name", field="by")
     return name

@@ -6,22 +6,22 @@ from datetime import datetime
 from itertools import accumulate, chain
 from typing import TypeVar
 
-from recollect.admission.judgement import begins, reads_like_orders
-from recollect.admission.orders import orders_in
+from recollect.admission.decision import begins, reads_like_orders
 from recollect.admission.policy import Policy
+from recollect.admission.prompt_injection import orders_in
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import screen
-from recollect.engine.change import known_since, not_its_own, own, visible
-from recollect.engine.former import refused_apart
-from recollect.engine.succession import read_subject, rivals
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
+from recollect.engine.edit import known_since, not_its_own, own, visible
+from recollect.engine.prior_status import refused_apart
+from recollect.engine.supersession import read_subject, rivals
 from recollect.errors import Conflict, FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Receipt, Refused
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 T = TypeVar("T")
 
@@ -39,9 +39,9 @@ class Wording:
 
     def __post_init__(self) -> None:
         if self.text is not None:
-            limits.a_content("text", self.text)
+            validation.a_content("text", self.text)
         if self.title is not None:
-            limits.a_text("title", self.title)
+            validation.a_text("title", self.title)
 
 
 def merge(world: World, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
@@ -164,7 +164,7 @@ def _subject(sources: Sequence[Memory], memory: Memory, policy: Policy) -> str |
 
 
 def _a_few(field: str, ids: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(limits.a_text(field, one) for one in limits.several(field, ids))
+    names = tuple(validation.a_text(field, one) for one in validation.several(field, ids))
     if len(names) < FEWEST:
         named = f"{show(names[0])} alone is" if names else "none is"
         raise FieldError(f"{named} too few to become one; name at least {FEWEST} memories", field=field)
@@ -208,7 +208,7 @@ def _united(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 def _fitting(quotes: tuple[str, ...]) -> tuple[str, ...]:
     """The first of the quotes, as many as fit together."""
     lengths = accumulate(len(one.encode()) for one in quotes)
-    return tuple(quote for quote, length in zip(quotes, lengths, strict=True) if length <= limits.LONGEST_TEXT)
+    return tuple(quote for quote, length in zip(quotes, lengths, strict=True) if length <= validation.LONGEST_TEXT)
 
 
 def _common(values: Iterable[T]) -> T | None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
 
-from recollect.engine.archive import item_line
+from recollect.engine.archive_format import item_line
 from recollect.errors import Conflict
 from recollect.model.archive import Inventory, Item
-from recollect.model.moving import Moved
-from recollect.ports import Progress, Receiving, Store
+from recollect.model.move_report import Moved
+from recollect.protocols import Progress, Receiving, Store
 
 BATCH = 200
 """How many items go in one transaction: as much as is lost by a kill."""

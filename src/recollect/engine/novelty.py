@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.engine.settle import Proposal
-from recollect.engine.world import World
+from recollect.engine.admit import Proposal
+from recollect.engine.dependencies import World
 from recollect.model.level import RECALLED
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Vector
+    from recollect.retrieval.evidence import Vector
 
 Near = tuple[MemoryId, float]
 """A memory, and how much something is like it."""
@@ -43,7 +43,7 @@ def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Nea
     """The memory of the scope that is most like it."""
     import numpy as np
 
-    from recollect.model.probe import Probe
+    from recollect.retrieval.evidence import Probe
 
     probe = Probe(scope=scope, at=now, present=True, levels=RECALLED, vectors=vector[None, :], encoder=world.encoder)
     found = world.store.gather(probe)
@@ -58,7 +58,7 @@ def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Nea
 
 def _nearest_of(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> Near | None:
     """The one of them that is most like it."""
-    from recollect.evidence.similarity import nearest
+    from recollect.retrieval.vectors import nearest
 
     found = [(id, float(nearest(other[None, :], vector[None, :])[0])) for id, other in others]
     return max(found, key=lambda near: near[1], default=None)

@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 from uuid import UUID
 
-from recollect.admission.judgement import reads_like_orders
-from recollect.admission.orders import orders_in
+from recollect.admission.decision import reads_like_orders
 from recollect.admission.policy import QuarantinePolicy
+from recollect.admission.prompt_injection import orders_in
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import screen
+from recollect.engine.admit import Proposal, like
+from recollect.engine.dependencies import World, not_later
 from recollect.engine.novelty import find_known_events
-from recollect.engine.settle import Proposal, like
-from recollect.engine.world import World, not_later
 from recollect.errors import Conflict, show
 from recollect.model.conversation import PROVENANCE, Role, Said
 from recollect.model.draft import Draft
@@ -25,7 +25,7 @@ from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
 from recollect.model.verdict import Created, Quarantined, Receipt, Refused, Unchanged, Verdict
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP = timedelta(microseconds=1)

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from recollect.engine import age, consolidate, retire
+from recollect.engine import consolidate, prune_episodes, prune_index
+from recollect.engine.dependencies import World
 from recollect.engine.undo import undo as undone
-from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, StoreBusy, show
 from recollect.model.curation import Undone
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.plan import Job, Plan, Run, Step, Wish, found_otherwise
 from recollect.model.scope import Scope
-from recollect.ports import Progress, Writing
+from recollect.protocols import Progress, Writing
 
 PLANNED: Mapping[Job, Callable[[World, Scope, Wish], Plan]] = {
     Job.CONSOLIDATE: consolidate.planned,
-    Job.PRUNE_VECTORS: age.planned_prune,
-    Job.REBUILD_INDEX: age.planned_rebuild,
-    Job.PRUNE_EPISODES: retire.planned,
+    Job.PRUNE_VECTORS: prune_index.planned_prune,
+    Job.REBUILD_INDEX: prune_index.planned_rebuild,
+    Job.PRUNE_EPISODES: prune_episodes.planned,
 }
 """What each job would do to a scope, if somebody wishes for it."""
 
@@ -25,9 +25,9 @@ Doing = Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]
 
 DOING: Mapping[Job, Callable[[World, Plan], Doing]] = {
     Job.CONSOLIDATE: consolidate.doing,
-    Job.PRUNE_VECTORS: age.doing,
-    Job.REBUILD_INDEX: age.doing,
-    Job.PRUNE_EPISODES: retire.doing,
+    Job.PRUNE_VECTORS: prune_index.doing,
+    Job.REBUILD_INDEX: prune_index.doing,
+    Job.PRUNE_EPISODES: prune_episodes.doing,
 }
 """How what each job planned is done to memories that are what they were: what can be made ready is, and then all of it
 is one transaction.
@@ -35,8 +35,8 @@ is one transaction.
 
 
 STAGES: Mapping[Job, Callable[[Plan], list[Plan]]] = {
-    Job.PRUNE_VECTORS: age.stages,
-    Job.REBUILD_INDEX: age.stages,
+    Job.PRUNE_VECTORS: prune_index.stages,
+    Job.REBUILD_INDEX: prune_index.stages,
     Job.PRUNE_EPISODES: lambda plan: [plan],
 }
 """The jobs that may be done in parts, and in which stages: the steps of each do not need each other."""

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable
 
+from recollect.engine.dependencies import World
 from recollect.engine.erase import all_from, came_from, nothing_came
-from recollect.engine.world import World
 from recollect.errors import Conflict, FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.curation import Purge
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 
 def purge(world: World, scope: Scope, source: str, expected: Purge | None) -> Purge:
     """What came from the source, directly or by lineage; forgotten, if it is what is expected."""
-    limits.an_id("source", source)
+    validation.an_id("source", source)
     if expected is None:
         return _preview(world, scope, source)
     _refuse_another(expected, scope, source)

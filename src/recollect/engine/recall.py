@@ -7,35 +7,35 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.admission.screening import clean
-from recollect.engine.asked import Asked
-from recollect.engine.question import Question
-from recollect.engine.tracing import trace_of
-from recollect.engine.world import World, not_later
+from recollect.engine.context_records import trace_of
+from recollect.engine.dependencies import World, not_later
 from recollect.errors import FieldError
-from recollect.evidence.analysis import terms
-from recollect.evidence.entities import sought
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.eligibility import Barrier
+from recollect.model.context_record import Trace
 from recollect.model.level import BRIEFED, RECALLED, Level, a_level
 from recollect.model.memory import Kind, Memory, MemoryId, named
 from recollect.model.scope import Scope, a_scope
-from recollect.model.trace import Trace
 from recollect.model.usage import Use
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.ranking import scorer
 from recollect.ranking.merge import merge
-from recollect.ranking.parse import Document
 from recollect.ranking.profile import Hearing, Profile
+from recollect.ranking.profile_toml import Document
 from recollect.ranking.proof import Exact
 from recollect.ranking.result import UNSEEN, Ranking, Scored, tally
+from recollect.retrieval.eligibility import Barrier
+from recollect.retrieval.query import Question
+from recollect.retrieval.query_analysis import Asked
+from recollect.text.entities import sought
+from recollect.text.tokenizer import terms
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Found, Probe, Vectors
     from recollect.model.table import Rows
+    from recollect.retrieval.evidence import Found, Probe, Vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,9 @@ def read_request(
     """The request that is made now, about a question or about nothing; refused where it cannot be."""
     now = world.now()
     wanted = Kind if kinds is None else _kinds(kinds)
-    asked = None if levels is None else frozenset(a_level("levels", one) for one in limits.several("levels", levels))
+    asked = (
+        None if levels is None else frozenset(a_level("levels", one) for one in validation.several("levels", levels))
+    )
     usual = BRIEFED if question is None else RECALLED
     known = None if known_at is None else not_later("known_at", known_at, now)
     return Request(
@@ -87,7 +89,7 @@ def read_request(
         profile=world.profile(profile, overrides),
         at=not_later("as_of", as_of, known or now),
         present=as_of is None and known is None,
-        past=limits.a_flag("past", past),
+        past=validation.a_flag("past", past),
         known_at=known,
         kinds=frozenset(wanted),
         levels=usual if asked is None else asked,
@@ -96,7 +98,7 @@ def read_request(
 
 
 def _kinds(given: Iterable[Kind | str]) -> list[Kind]:
-    kinds = [named("kinds", kind, Kind) for kind in limits.several("kinds", given)]
+    kinds = [named("kinds", kind, Kind) for kind in validation.several("kinds", given)]
     if not kinds:
         raise FieldError(
             "is empty, and nothing is of no kind; name one at least, or leave it out for all", field="kinds"
@@ -114,8 +116,8 @@ def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
 
     Words are left out where nothing reads them: among a hundred thousand memories they take a seventh of a search.
     """
-    from recollect.model.probe import Probe
-    from recollect.ranking.bounded import boundable
+    from recollect.ranking.bound_pruning import boundable
+    from recollect.retrieval.evidence import Probe
 
     probe = Probe(
         scope=request.scope,
@@ -186,7 +188,7 @@ def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
     left_out = _left_out(found, wanted)
     if found.nearby is None:
         return _ranked(found, wanted, request, limit, left_out)
-    from recollect.ranking.bounded import narrow
+    from recollect.ranking.bound_pruning import narrow
 
     seen = narrow(
         found.table,
@@ -237,13 +239,13 @@ def _left_out(found: "Found", wanted: "Rows") -> dict[str, int]:
 
 def search(world: World, request: Request, limit: int) -> Ranking:
     """The best `limit` of all eligible memories, each with its explanation, and how that is known."""
-    limits.a_limit("limit", limit)
+    validation.a_limit("limit", limit)
     return rank_found(find(world, request, bounded=True), request, limit)
 
 
 def search_below(world: World, request: Request, limit: int) -> Ranking:
     """The best `limit` of all that the scope and those below it have of their own."""
-    limits.a_limit("limit", limit)
+    validation.a_limit("limit", limit)
     scopes = world.store.scopes(request.scope) or [request.scope]
     merged = merge(*(_own(world, replace(request, scope=one), limit) for one in scopes))
     cut = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
@@ -258,7 +260,7 @@ def _own(world: World, request: Request, limit: int) -> Ranking:
         own = tuple(one for one in ranking if one.memory.scope == request.scope)
         if len(own) >= limit or len(ranking) < asked:
             return replace(ranking, scored=own[:limit])
-        asked = min(asked * _DEEPER, limits.LARGEST_LIMIT)
+        asked = min(asked * _DEEPER, validation.LARGEST_LIMIT)
 
 
 _DEEPER = 4
@@ -270,7 +272,7 @@ def recall(world: World, request: Request, budget: Budget, depth: int) -> Contex
 
     Where nothing can be written the context has no id, for there is nothing to give feedback on.
     """
-    limits.a_limit("depth", depth)
+    validation.a_limit("depth", depth)
     found = find(world, request)
 
     context = make(world, request, found, budget, depth, world.new_marker())
@@ -310,7 +312,7 @@ def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
     """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
     import numpy as np
 
-    from recollect.ranking.standing import explain_rows
+    from recollect.ranking.row_explanation import explain_rows
 
     there = {scored.id for scored in ranking}
     wanted = wanted_rows(found, request)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
-from recollect.engine.world import embed
+from recollect.engine.dependencies import embed
 from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Content, Progress, Reembedded, Stage
-from recollect.ports import Embedder, Reembedding
+from recollect.protocols import Embedder, Reembedding
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,18 +9,18 @@ from recollect.admission.kind import kind_of
 from recollect.admission.policy import Policy, SecretsPolicy
 from recollect.admission.salience import salience_of
 from recollect.admission.screening import Screened, screen
-from recollect.admission.subject import normal_subject
+from recollect.engine.admit import Proposal, own_word, retried, settle
+from recollect.engine.dependencies import World, not_later
 from recollect.engine.novelty import find_known_events
-from recollect.engine.settle import Proposal, own_word, retried, settle
-from recollect.engine.succession import read_subject
-from recollect.engine.world import World, not_later
+from recollect.engine.supersession import read_subject
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, Memory, MemoryId, embedded
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Trust
 from recollect.model.verdict import Receipt, Refused
-from recollect.ports import Writing
+from recollect.protocols import Writing
+from recollect.text.updates.claims import normal_subject
 
 
 class _Lacking(Exception):
@@ -197,7 +197,7 @@ def _find_texts(world: World, proposals: Sequence[Proposal]) -> None:
 
 def _bring_vectors(world: World, proposals: Sequence[Proposal]) -> None:
     """A direction for each: the one that its draft brought, or the embedder's."""
-    from recollect.evidence.similarity import directions
+    from recollect.retrieval.vectors import directions
 
     embedded = world.embed([one.text for one in proposals if one.text is not None], "memory")
     given = [one.draft.vector for one in proposals if one.draft.vector is not None]

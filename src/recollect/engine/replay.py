@@ -4,32 +4,34 @@ import base64
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.engine.asked import Asked
+from recollect.engine.context_records import read_formula, trace_of
+from recollect.engine.dependencies import World
 from recollect.engine.feedback import found_context
-from recollect.engine.question import Question
 from recollect.engine.recall import Request, find, make
-from recollect.engine.tracing import read_formula, trace_of
-from recollect.engine.world import World
 from recollect.errors import Conflict, ProfileError, show
-from recollect.model import limits
-from recollect.model.difference import differences
+from recollect.model import validation
+from recollect.model.context_record import Trace
 from recollect.model.level import BRIEFED, RECALLED, Level, a_level
 from recollect.model.memory import Kind
+from recollect.model.replay_diff import differences
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.packing.budget import Budget
 from recollect.packing.replay import Replay
-from recollect.ranking.parse import Document, build
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import Document, build
+from recollect.retrieval.query import Question
+from recollect.retrieval.query_analysis import Asked
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Found, Vectors
+    from recollect.retrieval.evidence import Found, Vectors
 
 
 def replay(world: World, scope: Scope, context: str) -> Replay:
     """The context of the scope made once more, and how it differs from what was recorded. Nothing is written."""
     world.store.settle()
-    trace = found_context(world.store.context(scope, context) if limits.can_be_kept(context) else None, scope, context)
+    trace = found_context(
+        world.store.context(scope, context) if validation.can_be_kept(context) else None, scope, context
+    )
     request, found = ask_again(world, trace)
 
     made = make(world, request, found, _budget(trace), trace.depth, trace.marker)
@@ -67,7 +69,7 @@ def ask_again(world: World, trace: Trace, profile: Profile | None = None) -> "tu
 
 def _put_as_it_is(world: World, request: Request) -> bool:
     """Whether the question is put in its own words, however it is heard: it names nobody who said anything."""
-    from recollect.model.probe import Probe
+    from recollect.retrieval.evidence import Probe
 
     if request.question is None:
         return True

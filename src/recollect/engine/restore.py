@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.admission.judgement import begins
-from recollect.engine.change import own, written
-from recollect.engine.former import as_it_stood
-from recollect.engine.succession import ended, rivals, standing
-from recollect.engine.world import World
+from recollect.admission.decision import begins
+from recollect.engine.dependencies import World
+from recollect.engine.edit import own, written
+from recollect.engine.prior_status import as_it_stood
+from recollect.engine.supersession import ended, rivals, standing
 from recollect.errors import Conflict, show
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.model.verdict import Receipt, Unchanged
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 
 def restore(world: World, scope: Scope, id: str) -> Receipt:

@@ -9,22 +9,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.admission.salience import salience_of
-from recollect.engine.world import World
+from recollect.engine.dependencies import World
 from recollect.errors import StoreBusy
 from recollect.lifecycle.periods import Period
-from recollect.lifecycle.reached import Reached
 from recollect.lifecycle.record import Record, made_of, period_id, period_of
+from recollect.lifecycle.rollup_checkpoint import Reached
+from recollect.lifecycle.rollup_targets import POINTS, Wanted, gripped, of_period, of_stretch
 from recollect.lifecycle.segments import cut, has_ended, sessions
-from recollect.lifecycle.wanted import POINTS, Wanted, gripped, of_period, of_stretch
 from recollect.model.level import NODES, Level
+from recollect.model.llm_usage import Tally
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.rollup import Rolled
 from recollect.model.scope import Scope
-from recollect.model.tally import Tally
-from recollect.ports import Progress, Writing
+from recollect.protocols import Progress, Writing
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Vector
+    from recollect.retrieval.evidence import Vector
 
 CHECKPOINT = "rollup"
 """Under which name it is noted how far the rollup of a scope got."""

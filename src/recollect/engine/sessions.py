@@ -7,14 +7,14 @@ from datetime import timedelta
 from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
-from recollect.engine import attend
-from recollect.engine.change import not_there, visible
+from recollect.engine import session_ops
+from recollect.engine.count_served import served
+from recollect.engine.dependencies import World
+from recollect.engine.edit import not_there, visible
 from recollect.engine.recall import read_request, search
-from recollect.engine.serve import served
-from recollect.engine.world import World
 from recollect.errors import FieldError, show
 from recollect.lifecycle.sessions import a_summary, an_inactivity, session_of
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.draft import Draft
 from recollect.model.level import BRIEFED, Level
 from recollect.model.memory import Kind, Memory, MemoryId, named
@@ -26,7 +26,7 @@ from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Found
+    from recollect.retrieval.evidence import Found
 
 EARLIER = 5
 """How many earlier sessions are told when one starts."""
@@ -83,19 +83,19 @@ class Sessions:
         as who begins it, by `provenance`, until it is summed up.
         """
         by = named("provenance", provenance, Provenance)
-        limits.a_limit("earlier", earlier)
-        limits.a_limit("limit", limit)
+        validation.a_limit("earlier", earlier)
+        validation.a_limit("limit", limit)
         world, whose = self._opened(), a_scope(scope)
         request = read_request(world, None, scope=whose, profile=profile, as_of=None, known_at=None)
-        memory, new = attend.start(world, whose, _silence(world, inactivity), by)
-        before = attend.last_ended(world.store, whose, request.made_at, earlier)
+        memory, new = session_ops.start(world, whose, _silence(world, inactivity), by)
+        before = session_ops.last_ended(world.store, whose, request.made_at, earlier)
         ranking = search(world, request, limit)
         served(world, whose, ranking)
         return Started(session=session_of(memory), new=new, earlier=_told(world, whose, before), memories=ranking)
 
     def current(self, *, scope: str | Scope) -> Session | None:
         """The session that is under way, also if it has been silent for long: only the next one that starts ends it."""
-        there = attend.under_way(self._opened().store, a_scope(scope))
+        there = session_ops.under_way(self._opened().store, a_scope(scope))
         return session_of(there[-1]) if there else None
 
     def remember(
@@ -119,40 +119,40 @@ class Sessions:
             scope=a_scope(scope),
             kind=None if kind is None else named("kind", kind, Kind),
             title=title,
-            topic_key=None if topic_key is None else limits.an_id("topic_key", topic_key),
-            tags=limits.several("tags", tags),
+            topic_key=None if topic_key is None else validation.an_id("topic_key", topic_key),
+            tags=validation.several("tags", tags),
             importance=importance,
             provenance=named("provenance", provenance, Provenance),
         )
         world = self._opened()
-        return Saved(*attend.remember(world, draft, _silence(world, inactivity)))
+        return Saved(*session_ops.remember(world, draft, _silence(world, inactivity)))
 
     def summarise(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
     ) -> Session:
         """Note what the session that is under way has come to, in place of what was noted before; it goes on."""
         by = named("provenance", provenance, Provenance)
-        return session_of(attend.summarise(self._opened(), a_scope(scope), a_summary("summary", summary), by))
+        return session_of(session_ops.summarise(self._opened(), a_scope(scope), a_summary("summary", summary), by))
 
     def end(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
     ) -> Session:
         """End the session that is under way with what it came to. The same again changes nothing."""
         by = named("provenance", provenance, Provenance)
-        return session_of(attend.end(self._opened(), a_scope(scope), a_summary("summary", summary), by))
+        return session_of(session_ops.end(self._opened(), a_scope(scope), a_summary("summary", summary), by))
 
     def list(self, *, scope: str | Scope, limit: int = EARLIER) -> list[Session]:
         """The scope's last sessions that have ended, the newest first."""
-        limits.a_limit("limit", limit)
+        validation.a_limit("limit", limit)
         world, whose = self._opened(), a_scope(scope)
-        return list(_told(world, whose, attend.last_ended(world.store, whose, world.now(), limit)))
+        return list(_told(world, whose, session_ops.last_ended(world.store, whose, world.now(), limit)))
 
     def timeline(self, id: str, *, scope: str | Scope, before: int = BESIDE, after: int = BESIDE) -> Surroundings:
         """A plain memory with those that were created just before and just after it, of all that the scope may recall
         now.
         """
         for name, many in (("before", before), ("after", after)):
-            if limits.a_count(name, many) > MOST_BESIDE:
+            if validation.a_count(name, many) > MOST_BESIDE:
                 raise FieldError(f"{show(many)} is not within 0..{MOST_BESIDE}", field=name)
         world, whose = self._opened(), a_scope(scope)
         memory = visible(world, whose, id)
@@ -163,8 +163,8 @@ class Sessions:
     def holdings(self, *, scope: str | Scope) -> Holdings:
         """How many plain memories and sessions of its own the scope has."""
         world, whose = self._opened(), a_scope(scope)
-        sessions = world.store.timeline(whose, [Level.SESSION], statuses=(*attend.OPEN, *attend.TOLD))
-        there = attend.under_way(world.store, whose)
+        sessions = world.store.timeline(whose, [Level.SESSION], statuses=(*session_ops.OPEN, *session_ops.TOLD))
+        there = session_ops.under_way(world.store, whose)
         found = _known(world, whose)
         own = [one for one in found.candidates(found.rows.tolist()) if one.scope == whose]
         kinds = Counter(one.kind for one in own if one.kind is not None)
@@ -186,7 +186,7 @@ def _silence(world: World, given: timedelta | None) -> timedelta:
 
 def _known(world: World, scope: Scope) -> "Found":
     """The plain memories that the scope may recall now, as columns."""
-    from recollect.model.probe import Probe
+    from recollect.retrieval.evidence import Probe
 
     return world.store.gather(Probe(scope=scope, at=world.now(), present=True, levels=BRIEFED))
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.engine.plain import plain
-from recollect.engine.world import World
+from recollect.engine.active_memories import plain
+from recollect.engine.dependencies import World
 from recollect.errors import NotFound, StoreBusy, show
 from recollect.lifecycle.topics import Grouping, about
-from recollect.model import limits
-from recollect.model.eligibility import barrier
+from recollect.model import validation
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.topic import Refreshed, Topic
 from recollect.model.usage import Usage
-from recollect.ports import Writing
+from recollect.protocols import Writing
+from recollect.retrieval.eligibility import barrier
 
 CHECKPOINT = "topics"
 """Under which name it is noted which memories of a scope belong together."""
@@ -82,7 +82,7 @@ def _grouped(world: World, scope: Scope) -> tuple[int, list[list[MemoryId]]]:
     import numpy as np
 
     from recollect.lifecycle.clusters import clusters
-    from recollect.lifecycle.nearness import near_pairs
+    from recollect.lifecycle.near_pairs import near_pairs
 
     rules = world.topics
     here = plain(world, scope, world.now())
@@ -101,7 +101,7 @@ def topics(world: World, scope: Scope, *, pruned: bool, limit: int) -> list[Topi
     """The most important topics of the scope, as they were last grouped, of those that are told; looking counts as no
     use.
     """
-    limits.a_limit("limit", limit)
+    validation.a_limit("limit", limit)
     rules, now = world.topics, world.now()
     groups = [one for one in _known(world, scope, now) if pruned or not rules.pruned(now - one.mentioned_at)]
     ranked = sorted(groups, key=lambda one: (-one.importance(world, now), one.id))
@@ -110,7 +110,7 @@ def topics(world: World, scope: Scope, *, pruned: bool, limit: int) -> list[Topi
 
 def topic(world: World, scope: Scope, id: str) -> Topic:
     """The topic of that id, whether or not it is pruned."""
-    limits.a_text("id", id)
+    validation.a_text("id", id)
     found = next((one for one in _known(world, scope, world.now()) if one.id == id), None)
     if found is None:
         raise NotFound(f"there is no topic {show(id)} in {scope}; `topics` tells those that there are")

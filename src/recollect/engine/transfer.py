@@ -9,21 +9,21 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
-from recollect.admission.judgement import Admit, Isolate, Place, Precede, Supersede, among, begins, observed
+from recollect.admission.decision import Admit, Isolate, Place, Precede, Supersede, among, begins, observed
 from recollect.admission.policy import Policy, SecretsPolicy
-from recollect.engine import archive
-from recollect.engine.succession import is_a_truth, placed
-from recollect.engine.world import World
+from recollect.engine import archive_format
+from recollect.engine.dependencies import World
+from recollect.engine.supersession import is_a_truth, placed
 from recollect.errors import FieldError, InvalidInput, StoreError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.archive import Imported, Inventory, Item, Saved, said
+from recollect.model.context_record import Trace
 from recollect.model.encoder import Encoder
+from recollect.model.format import counted, not_come_yet
+from recollect.model.frozen_copy import amended
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
-from recollect.model.values import amended
-from recollect.model.wording import counted, not_come_yet
-from recollect.ports import Progress, Writing
+from recollect.protocols import Progress, Writing
 
 T = TypeVar("T")
 
@@ -42,21 +42,21 @@ def export(world: World, scope: Scope | None) -> Iterator[str]:
         sum.update(line.encode("ascii"))
         count += 1
         yield line
-    yield archive.line({"lines": count, "sha256": sum.hexdigest()})
+    yield archive_format.line({"lines": count, "sha256": sum.hexdigest()})
 
 
 def _body(world: World, scope: Scope | None) -> Iterator[str]:
     inventory, items = world.store.export(scope)
-    yield archive.header(inventory)
+    yield archive_format.header(inventory)
     yield from map(_line, items)
 
 
 def _line(item: Item) -> str:
     """The item as a line; refused if it is so long that nobody would take it in again."""
-    line = archive.item_line(item)
-    if len(line) > limits.LONGEST_LINE:
+    line = archive_format.item_line(item)
+    if len(line) > validation.LONGEST_LINE:
         id = item.id if isinstance(item, Trace) else item.present.id
-        most = f"a line of an export has at most {limits.LONGEST_LINE}"
+        most = f"a line of an export has at most {validation.LONGEST_LINE}"
         raise StoreError(f"{show(id)} takes {len(line)} characters, and {most}; use `backup`, which has no such limit")
     return line
 
@@ -90,7 +90,7 @@ def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
 
         def items() -> Iterator[Item]:
             """All of it once more, and the same, but for what is known, and for vectors of another model."""
-            screened = archive.screened(_items(again(), now, sum), world.policy.secrets)
+            screened = archive_format.screened(_items(again(), now, sum), world.policy.secrets)
             new = (one for one in screened if isinstance(one, Trace) or one.present.id not in known)
             return map(_without_vectors, new) if foreign else new
 
@@ -179,7 +179,7 @@ def _checked(
 ) -> tuple[Inventory, str]:
     """What an export says it has, and the sum of its lines; `note` is told of each item, screened by the policy."""
     reading = _Reading(lines, now)
-    for item in reading.items() if secrets is None else archive.screened(reading.items(), secrets):
+    for item in reading.items() if secrets is None else archive_format.screened(reading.items(), secrets):
         if note is not None:
             note(item)
     return reading.inventory, reading.sum
@@ -199,7 +199,7 @@ class _Reading:
     def __init__(self, lines: Iterable[str], now: datetime) -> None:
         self._numbered = enumerate((line.rstrip("\r\n") for line in texts(lines)), start=1)
         _, first = next(self._numbered, (1, ""))
-        self.inventory = archive.read_header(first)
+        self.inventory = archive_format.read_header(first)
         self._sum = hashlib.sha256(f"{first}\n".encode())
         self._now = now
 
@@ -212,12 +212,12 @@ class _Reading:
         """Each memory and context; refused, with its line, where it cannot be, or in the end if something is amiss."""
         seen = _Seen(self.inventory, self._now)
         for number, text in self._numbered:
-            value = archive.parsed(text, number)
+            value = archive_format.parsed(text, number)
             if "sha256" in value:
-                _refuse_changed(archive.read_end(value, number), self.sum, next(self._numbered, None))
+                _refuse_changed(archive_format.read_end(value, number), self.sum, next(self._numbered, None))
                 seen.refuse_incomplete(number)
                 return
-            item = archive.read_item(value, number, seen.dimensions)
+            item = archive_format.read_item(value, number, seen.dimensions)
             seen.add(item, number)
             self._sum.update(f"{text}\n".encode())
             yield item
@@ -226,14 +226,14 @@ class _Reading:
 
 def read_lines(read: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
     """The lines that a file's `readline` gives; of one that never ends no more is read than an export could have."""
-    return _bounded(iter(lambda: read(limits.LONGEST_LINE + 1) or None, None))
+    return _bounded(iter(lambda: read(validation.LONGEST_LINE + 1) or None, None))
 
 
 def _bounded(lines: Iterable[T]) -> Iterator[T]:
     """The lines; one that is longer than any line of an export is refused."""
     for number, line in enumerate(lines, start=1):
-        if isinstance(line, str | bytes) and len(line) > limits.LONGEST_LINE:
-            most = f"at most {limits.LONGEST_LINE} characters are read"
+        if isinstance(line, str | bytes) and len(line) > validation.LONGEST_LINE:
+            most = f"at most {validation.LONGEST_LINE} characters are read"
             raise InvalidInput(f"line {number}: this line does not end ({most}), so it is of no export")
         yield line
 
@@ -251,7 +251,7 @@ def texts(lines: Iterable[str]) -> Iterator[str]:
 
 def _refuse_half_a_character(line: str, number: int) -> None:
     try:
-        limits.a_clean_text("line", line)
+        validation.a_clean_text("line", line)
     except FieldError as error:
         raise InvalidInput(f"line {number}: {error.problem}") from error
 
@@ -283,7 +283,7 @@ class _Seen:
         known.add(place)
         self._refuse_stranger(one.scope, number)
         for field, moment in item.moments:
-            latest = self._now + limits.MOST_AHEAD if field == "recorded_at" else self._now
+            latest = self._now + validation.MOST_AHEAD if field == "recorded_at" else self._now
             if moment > latest:
                 raise FieldError(not_come_yet(moment, self._now), field=field, line=number)
         if isinstance(item, Saved):
@@ -304,7 +304,7 @@ class _Seen:
             said = f"its first line says {counts[0]} and {counts[1]}"
             raise FieldError(f"the export has {has}, and {said}", line=number)
         moments = [self._commits[commit] for commit in sorted(self._commits)]
-        if any(timedelta(0) < before - after <= limits.MOST_AHEAD for before, after in pairwise(moments)):
+        if any(timedelta(0) < before - after <= validation.MOST_AHEAD for before, after in pairwise(moments)):
             raise FieldError("the commits of this export are not in the order of their moments", line=number)
 
 

@@ -4,28 +4,28 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.admission.judgement import begins
+from recollect.admission.decision import begins
 from recollect.admission.policy import Policy
+from recollect.engine.dependencies import World
+from recollect.engine.episode_ops import done_for
 from recollect.engine.erase import descent
 from recollect.engine.feedback import followed, not_followed, still_there
-from recollect.engine.gaps import gap
-from recollect.engine.succession import is_a_truth, overlapping, rivals
-from recollect.engine.undertake import done_for
-from recollect.engine.world import World
+from recollect.engine.index_coverage import gap
+from recollect.engine.supersession import is_a_truth, overlapping, rivals
 from recollect.errors import Conflict, NotFound, show
 from recollect.lifecycle.episodes import actions_by_episode, decided_by, outcome_of
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.curation import Undone
+from recollect.model.frozen_copy import amended
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance, Trust, least
-from recollect.model.values import amended
-from recollect.ports import Writing
+from recollect.protocols import Writing
 
 if TYPE_CHECKING:
-    from recollect.model.probe import Vector
+    from recollect.retrieval.evidence import Vector
 
 UNDONE = "undone"
 """What is remarked of a memory that was not there before the run."""
@@ -39,7 +39,7 @@ def undo(world: World, scope: Scope, run: int) -> Undone:
     more, as one that somebody vouched for, is trusted no more than that one again; what scopes below made of it stays
     theirs to judge.
     """
-    limits.a_count("run", run)
+    validation.a_count("run", run)
 
     vectors = _anew(world, scope, run)
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.engine.engine import Engine
-from recollect.evaluation.judgements import Judgements
-from recollect.evaluation.loaded import Loaded
-from recollect.evaluation.material import Numbers, Source, scores, varied
+from recollect.evaluation.judgments import Judgements
+from recollect.evaluation.loaded_folder import Loaded
 from recollect.evaluation.measures import gains, most
-from recollect.evaluation.trial import Tell
-from recollect.model.limits import LARGEST_LIMIT
+from recollect.evaluation.runner import Tell
+from recollect.evaluation.training_set import Numbers, Source, scores, varied
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
+from recollect.model.validation import LARGEST_LIMIT
 from recollect.ranking.profile import Profile
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
-from recollect.evaluation.judgements import Query
+from recollect.evaluation.judgments import Query
 from recollect.evaluation.measures import Twins, names, quantile, recall, scores
 
 CURVE = 50

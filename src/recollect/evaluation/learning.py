@@ -8,17 +8,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.material import Numbers, Source
-from recollect.evaluation.places import Places
-from recollect.evaluation.shown import Shown, find_places, shown
-from recollect.evaluation.trial import Tell
+from recollect.evaluation.feedback_data import Shown, find_places, shown
+from recollect.evaluation.position_bias import Places
+from recollect.evaluation.runner import Tell
+from recollect.evaluation.training_set import Numbers, Source
 from recollect.evaluation.tuning import Tuning, tune
-from recollect.evaluation.words import Words, hear
-from recollect.model.experience import Experiences, LeftOut
+from recollect.evaluation.votes import Words, hear
+from recollect.model.format import counted, printable
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
-from recollect.ranking.measured import WORTH
+from recollect.model.training_example import Experiences, LeftOut
 from recollect.ranking.profile import Profile
+from recollect.ranking.tuning_report_check import WORTH
 
 LEAST = 30
 """Of how many questions something must be known: with fewer, an interval promises more than it holds."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from recollect.engine.world import embed
+from recollect.engine.dependencies import embed
 from recollect.errors import FieldError, InvalidInput, remedy, show
-from recollect.evidence.likeness import likeness_of
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import Kind
-from recollect.ports import Embedder
+from recollect.protocols import Embedder
+from recollect.text.paraphrase_key import likeness_of
 
 LABELS = ("same", "update", "other")
 """The new text says what the old one does; it takes its place; or it is another matter."""
@@ -38,7 +38,7 @@ class Pair:
         if self.label not in LABELS:
             raise FieldError(f"{show(self.label)} is no label; {remedy(str(self.label), LABELS)}", field="label")
         for name in ("old", "new"):
-            limits.a_content(name, getattr(self, name))
+            validation.a_content(name, getattr(self, name))
 
     @property
     def alike(self) -> bool:
@@ -97,7 +97,7 @@ def shipped_pairs() -> list[Pair]:
 
 def calibrate(embedder: Embedder, pairs: Sequence[Pair]) -> Calibration:
     """What each threshold comes to with that embedder."""
-    from recollect.evidence.similarity import nearest
+    from recollect.retrieval.vectors import nearest
 
     old = embed(embedder, [one.old for one in pairs], "memory")
     new = embed(embedder, [one.new for one in pairs], "memory")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from recollect.model.wording import printable, shortened
+from recollect.model.format import printable, shortened
 
 WIDTH, HEIGHT = 760, 270
 LEFT, RIGHT, TOP, BOTTOM = 44, 28, 12, 30

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.evaluation.figures import Comparison, Outcome
-from recollect.evaluation.judgements import Judgements
-from recollect.model.wording import counted
+from recollect.evaluation.judgments import Judgements
+from recollect.model.format import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.intervals import Difference, compare
-from recollect.evaluation.material import Group, Material, Numbers, Values, alike, mean
-from recollect.evaluation.trial import Tell
+from recollect.evaluation.runner import Tell
+from recollect.evaluation.training_set import Group, Material, Numbers, Values, alike, mean
+from recollect.model.format import counted
 from recollect.model.table import Floats
-from recollect.model.wording import counted
 from recollect.ranking.profile import Profile
 
 STEPS = (8.0, 4.0, 2.0, 1.5, 1.2, 1.1)

@@ -1,1 +1,1 @@
-"""The gRPC face: parse, ask, render."""
+"""The generated messages and stubs for gRPC clients are in `recollect.grpc.v1`."""

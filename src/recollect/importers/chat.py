@@ -9,8 +9,8 @@ from typing import Any
 
 from recollect.errors import FieldError, show
 from recollect.importers.fields import a_label, a_list, a_moment, a_record, first_of
-from recollect.importers.reading import Format, Part, Setting, digest
-from recollect.model import limits
+from recollect.importers.reader import Format, Part, Setting, digest
+from recollect.model import validation
 from recollect.model.conversation import Role
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, MemoryId
@@ -89,7 +89,7 @@ class ChatReader:
             skipped["turns without words"] += 1
             return None
 
-        limits.a_content(field, text)
+        validation.a_content(field, text)
         session = self._label(turn, SESSIONS) or self._label(whole, SESSIONS)
         speaker = self._label(turn, SPEAKERS) or called
         stamp = first_of(turn, MOMENTS)

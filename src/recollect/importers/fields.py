@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import not_come_yet
 from recollect.model.memory import MOST_ITEMS, a_metadata
-from recollect.model.wording import not_come_yet
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -47,13 +47,13 @@ def a_label(field: str, value: Any) -> str | None:
     """A name or an id as we can keep it: without characters that no eye can see; nothing if nothing is left."""
     if value is None:
         return None
-    text = limits.a_text(field, _spelled(value))
-    if len(text) > 4 * limits.LONGEST_ID:
-        raise FieldError(f"{len(text)} characters; at most {limits.LONGEST_ID} are allowed", field=field)
+    text = validation.a_text(field, _spelled(value))
+    if len(text) > 4 * validation.LONGEST_ID:
+        raise FieldError(f"{len(text)} characters; at most {validation.LONGEST_ID} are allowed", field=field)
     label = " ".join(text.split())
-    if limits.unseen(label) is not None:
-        label = " ".join("".join(one for one in label if limits.unseen(one) is None).split())
-    return limits.an_id(field, label) if label else None
+    if validation.unseen(label) is not None:
+        label = " ".join("".join(one for one in label if validation.unseen(one) is None).split())
+    return validation.an_id(field, label) if label else None
 
 
 def _spelled(value: Any) -> Any:
@@ -95,7 +95,7 @@ def a_moment(field: str, value: Any, now: datetime, assumed: Counter[str]) -> da
     if moment.utcoffset() is None:
         assumed["dates without a time zone are taken as UTC"] += 1
         moment = moment.replace(tzinfo=UTC)
-    moment = limits.a_moment(field, moment)
+    moment = validation.a_moment(field, moment)
     if moment > now:
         raise FieldError(not_come_yet(moment, now), field=field)
     return moment
@@ -103,19 +103,19 @@ def a_moment(field: str, value: Any, now: datetime, assumed: Counter[str]) -> da
 
 def an_end(field: str, value: Any, assumed: Counter[str]) -> datetime | None:
     """Until when it holds, which may be to come."""
-    return a_moment(field, value, limits.LATEST, assumed)
+    return a_moment(field, value, validation.LATEST, assumed)
 
 
 def _moment(field: str, value: Any) -> datetime:
     if isinstance(value, str):
-        if len(value) <= limits.LONGEST_ID and _UNIX.fullmatch(value.strip()):
+        if len(value) <= validation.LONGEST_ID and _UNIX.fullmatch(value.strip()):
             return _of_unix(field, float(value))
         try:
             return datetime.fromisoformat(value.strip())
         except ValueError as error:
             known = "ISO 8601, as 2026-01-31T09:00:00Z, and seconds or milliseconds of Unix are read"
             raise FieldError(f"{show(value)} is no date; {known}", field=field) from error
-    return _of_unix(field, limits.a_number(field, value))
+    return _of_unix(field, validation.a_number(field, value))
 
 
 def _of_unix(field: str, number: float) -> datetime:

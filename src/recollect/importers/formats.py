@@ -7,7 +7,7 @@ from recollect.errors import FieldError
 from recollect.importers.chat import CHAT
 from recollect.importers.mcp_memory import MCP_MEMORY
 from recollect.importers.mem0 import MEM0
-from recollect.importers.reading import Format
+from recollect.importers.reader import Format
 from recollect.importers.records import parsed, records
 
 FORMATS: Mapping[str, Format] = MappingProxyType({one.name: one for one in (CHAT, MCP_MEMORY, MEM0)})

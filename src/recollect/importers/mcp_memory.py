@@ -5,9 +5,9 @@ from typing import Any
 
 from recollect.errors import FieldError
 from recollect.importers.fields import a_list, a_record, some_tags
-from recollect.importers.reading import Format, Part, Setting
+from recollect.importers.reader import Format, Part, Setting
 from recollect.importers.relations import a_name, in_words, relation_draft
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind
 from recollect.model.trust import Provenance
@@ -56,7 +56,7 @@ class McpMemoryReader:
         if isinstance(part.value, str) and not part.value.strip():
             self._setting.notes.skipped["empty observations"] += 1
             return None
-        observation = limits.a_content("", part.value)
+        observation = validation.a_content("", part.value)
         return self._undated(self._about(name, whole.get("entityType"), observation))
 
     def _observations(self, entity: Any) -> Iterator[Part]:

@@ -14,9 +14,9 @@ from recollect.importers.fields import (
     some_metadata,
     some_tags,
 )
-from recollect.importers.reading import Format, Part, Setting
+from recollect.importers.reader import Format, Part, Setting
 from recollect.importers.relations import a_name, relation_draft
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind
 from recollect.model.trust import Provenance
@@ -71,7 +71,7 @@ class Mem0Reader:
         if text is None or (isinstance(text, str) and not text.strip()):
             notes.skipped["memories without words"] += 1
             return None
-        limits.a_content(field, text)
+        validation.a_content(field, text)
         there, at = a_label("id", found.get("id")), self._at(found)
         self._count_user(found)
         return Draft(
@@ -124,7 +124,7 @@ class Mem0Reader:
 
 def _place(id: str) -> str:
     """What a memory there is called here; refused if that would be longer than an id may be."""
-    return limits.an_id("id", f"{NAME}:{id}")
+    return validation.an_id("id", f"{NAME}:{id}")
 
 
 def _recognises(record: Any) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from recollect.errors import FieldError
 from recollect.importers.fields import a_label
-from recollect.importers.reading import Setting
+from recollect.importers.reader import Setting
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind
 from recollect.model.trust import Provenance

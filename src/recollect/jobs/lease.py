@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from recollect.errors import RecollectError
-from recollect.model.timetable import Occurrence
-from recollect.ports import Timetable
+from recollect.model.job_runs import Occurrence
+from recollect.protocols import Timetable
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,14 +11,14 @@ from typing import Self
 
 from recollect.engine.engine import Engine
 from recollect.errors import FieldError, RecollectError, remedy, show
-from recollect.heirs import Lock, tell_children
+from recollect.fork_safety import Lock, tell_children
 from recollect.jobs.lease import Lease
-from recollect.jobs.work import Failure, Work, worked
+from recollect.jobs.runner import Failure, Work, worked
 from recollect.lifecycle.schedule import NEVER, Schedule, SchedulerPolicy
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.job_runs import JobStatus, Occurrence, State
 from recollect.model.scope import Scope
-from recollect.model.timetable import JobStatus, Occurrence, State
-from recollect.ports import Timetable
+from recollect.protocols import Timetable
 
 _LOG = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ class Scheduler:
         return [job]
 
     def _now(self) -> datetime:
-        return limits.a_moment("clock", self._clock())
+        return validation.a_moment("clock", self._clock())
 
     def _status(self, job: str, at: datetime) -> JobStatus:
         entry, due = self._timetable.entry(job), self._due(job, at)

@@ -14,13 +14,13 @@ from datetime import datetime
 from heapq import heapify, heappop, heappush
 
 from recollect.errors import FieldError, show
-from recollect.evidence.likeness import LONGEST
-from recollect.evidence.sameness import Same, difference, tokens
-from recollect.evidence.tokens import POSSESSIVE
-from recollect.evidence.vocabulary import words
-from recollect.model import limits
-from recollect.model.composed import composed
+from recollect.model import validation
 from recollect.model.memory import MOST_ITEMS, Memory, MemoryId
+from recollect.model.nfc import composed
+from recollect.text.canonical_tokens import POSSESSIVE
+from recollect.text.lexicon import words
+from recollect.text.paraphrase import Same, difference, tokens
+from recollect.text.paraphrase_key import LONGEST
 
 BONUS = 0.1
 """How much more important the one is than the most important of those that it speaks for, once."""
@@ -44,11 +44,11 @@ class ConsolidationPolicy:
     more_than: int = 20
 
     def __post_init__(self) -> None:
-        if limits.a_share("threshold", self.threshold) <= 0.0:
+        if validation.a_share("threshold", self.threshold) <= 0.0:
             raise FieldError(f"{show(self.threshold)} is not above 0, so that all would be near", field="threshold")
-        if not FEWEST <= limits.a_count("least", self.least) <= MOST:
+        if not FEWEST <= validation.a_count("least", self.least) <= MOST:
             raise FieldError(f"{show(self.least)} is not within {FEWEST}..{MOST}", field="least")
-        limits.a_count("more_than", self.more_than)
+        validation.a_count("more_than", self.more_than)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.episode import Episode, Outcome, action_of
 from recollect.model.index import Index
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Memory
@@ -62,8 +62,8 @@ def outcome_of(memory: Memory) -> Outcome | None:
     noted = memory.metadata
     lessons, failures = _texts(noted.get("lessons")), _texts(noted.get("failure_modes"))
     try:
-        score = limits.a_share("outcome", noted["outcome"])
-        at = limits.a_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
+        score = validation.a_share("outcome", noted["outcome"])
+        at = validation.a_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
     except (KeyError, TypeError, ValueError):
         return None
     return Outcome(score=score, lessons=lessons, failure_modes=failures, at=at)
@@ -108,14 +108,14 @@ def episode_of(memory: Memory, *, value: float | None) -> Episode:
 
 def sureness(outcome: float, *, of_failure: bool) -> float:
     """How sure what was learned is: a lesson the more, the better it went; what went wrong the more, the worse."""
-    limits.a_share("outcome", outcome)
+    validation.a_share("outcome", outcome)
     share = 1.0 - outcome if of_failure else outcome
     return LEAST_SURE + (MOST_SURE - LEAST_SURE) * share
 
 
 def some_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
     """Texts, each once and none of them blank; refused if there are too many."""
-    texts = tuple(dict.fromkeys(limits.a_content(field, one) for one in limits.several(field, given)))
+    texts = tuple(dict.fromkeys(validation.a_content(field, one) for one in validation.several(field, given)))
     if len(texts) > MOST_ITEMS:
         raise FieldError(f"{len(texts)} of them; at most {MOST_ITEMS} are allowed", field=field)
     return texts

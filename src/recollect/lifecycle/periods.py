@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.level import NODES, Level
 from recollect.model.memory import a_choice
 
@@ -18,7 +18,7 @@ _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)
 _INSTANT = timedelta(microseconds=1)
 
-_YEARS = range(limits.EARLIEST.year - 1, limits.LATEST.year + 1)
+_YEARS = range(validation.EARLIEST.year - 1, validation.LATEST.year + 1)
 """The years that any moment is in, somewhere: in some zones the first or the last few hours are of another year."""
 
 _EXAMPLE = date(2026, 3, 1)
@@ -41,7 +41,7 @@ class Period:
     @classmethod
     def of(cls, moment: datetime, level: Level, zone: tzinfo) -> "Period":
         """The one period of that level that holds the moment."""
-        at = limits.a_moment("moment", moment)
+        at = validation.a_moment("moment", moment)
         period = cls(level, _first(_a_node(level), at.astimezone(zone).date()))
         while period.over_by(at, zone):  # clocks were put back, and show a day again that is over
             period = cls(level, _after(level, period.first))
@@ -52,7 +52,7 @@ class Period:
         """The period of that level that a key names; the key of any other level is refused."""
         _a_node(level)
         try:
-            first = _named(level, limits.a_text("key", key))
+            first = _named(level, validation.a_text("key", key))
         except ValueError as error:
             example = cls(level, _first(level, _EXAMPLE)).key
             raise FieldError(f"{show(key)} is no {level.value}; give one such as {example}", field="key") from error
@@ -84,7 +84,7 @@ class Period:
 
     def over_by(self, moment: datetime, zone: tzinfo) -> bool:
         """Whether all of it has passed at the moment."""
-        return self.ends(zone) <= limits.a_moment("moment", moment)
+        return self.ends(zone) <= validation.a_moment("moment", moment)
 
     def days(self) -> "tuple[Period, ...]":
         """The days it is made of, in their order."""

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from recollect.errors import FieldError, remedy, show
 from recollect.lifecycle.schedule import an_expression
 from recollect.lifecycle.segments import GAP, MOST_TOKENS
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.level import Level
 from recollect.model.plan import AGEING_LEVELS, MOST_DAYS
 
@@ -81,7 +81,7 @@ def _check_retention(policy: VectorPolicy | Bm25Policy) -> None:
     for level in AGEING_LEVELS:
         name = f"{level.value}_retention_days"
         days = getattr(policy, name)
-        if days != NEVER and not 1 <= limits.a_count(name, days) <= MOST_DAYS:
+        if days != NEVER and not 1 <= validation.a_count(name, days) <= MOST_DAYS:
             problem = f"{show(days)} days are not within 1..{MOST_DAYS}; what never leaves is {show(NEVER)}"
             raise FieldError(problem, field=name)
 
@@ -101,15 +101,15 @@ class LifecyclePolicy:
     bm25: Bm25Policy = Bm25Policy()
 
     def __post_init__(self) -> None:
-        limits.a_flag("enabled", self.enabled)
+        validation.a_flag("enabled", self.enabled)
         for name, wanted in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
             if not isinstance(getattr(self, name), wanted):
                 raise FieldError(f"{show(getattr(self, name))} is no {wanted.__name__}", field=name)
-        limits.a_text("time_zone", self.time_zone)
-        if not 0.0 < limits.a_number("segment_gap_minutes", self.segment_gap_minutes) <= LONGEST_GAP:
+        validation.a_text("time_zone", self.time_zone)
+        if not 0.0 < validation.a_number("segment_gap_minutes", self.segment_gap_minutes) <= LONGEST_GAP:
             problem = f"{show(self.segment_gap_minutes)} is no number of minutes up to a day"
             raise FieldError(problem, field="segment_gap_minutes")
-        if not FEWEST_TOKENS <= limits.a_count("segment_tokens", self.segment_tokens) <= LARGEST_SEGMENT:
+        if not FEWEST_TOKENS <= validation.a_count("segment_tokens", self.segment_tokens) <= LARGEST_SEGMENT:
             problem = f"{show(self.segment_tokens)} is not within {FEWEST_TOKENS}..{LARGEST_SEGMENT}"
             raise FieldError(problem, field="segment_tokens")
         known = get_args(SummariserName)

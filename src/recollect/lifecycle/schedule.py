@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from cronsim import CronSim, CronSimError
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 
 NEVER = ""
 """What is written for a job that never falls due."""
@@ -59,19 +59,19 @@ class Schedule:
             return
         for one in CronSim(self.expression, at.astimezone(self.zone), reverse=reverse):
             moment = one.astimezone(UTC)
-            if not limits.EARLIEST <= moment < limits.LATEST:
+            if not validation.EARLIEST <= moment < validation.LATEST:
                 return
             yield moment
 
 
 def an_expression(field: str, value: str) -> str:
     """The cron expression; refused if it is none, or of a day that no month has. An empty one never falls due."""
-    if limits.a_text(field, value) == NEVER:
+    if validation.a_text(field, value) == NEVER:
         return value
     if len(value) > LONGEST or len(value.split()) != FIELDS:
         raise FieldError(f"{show(value)} is no schedule; give {_EXAMPLE}, or nothing for never", field=field)
     try:
-        CronSim(value, limits.EARLIEST)
+        CronSim(value, validation.EARLIEST)
     except (CronSimError, AssertionError, TypeError) as error:  # the last two of what it does not expect
         why = str(error).lower() if isinstance(error, CronSimError) else "an odd field"
         problem = f"{show(value)} is no schedule ({why}); give {_EXAMPLE}, or nothing for never"
@@ -96,13 +96,13 @@ class SchedulerPolicy:
     def __post_init__(self) -> None:
         for name in ("rollup", "extract", "topics", "consolidate"):
             an_expression(name, getattr(self, name))
-        if not 0.0 <= limits.a_number("jitter_seconds", self.jitter_seconds) <= LONGEST_JITTER:
+        if not 0.0 <= validation.a_number("jitter_seconds", self.jitter_seconds) <= LONGEST_JITTER:
             problem = f"{show(self.jitter_seconds)} is no number of seconds up to an hour"
             raise FieldError(problem, field="jitter_seconds")
-        if not SHORTEST_LEASE <= limits.a_number("lease_minutes", self.lease_minutes) <= LONGEST_LEASE:
+        if not SHORTEST_LEASE <= validation.a_number("lease_minutes", self.lease_minutes) <= LONGEST_LEASE:
             problem = f"{show(self.lease_minutes)} is not within {SHORTEST_LEASE:g}..{LONGEST_LEASE:g} minutes"
             raise FieldError(problem, field="lease_minutes")
-        limits.a_flag("catch_up", self.catch_up)
+        validation.a_flag("catch_up", self.catch_up)
 
     @property
     def jitter(self) -> timedelta:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import counted, shortened
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.session import Session
 from recollect.model.trust import TRUST, Provenance
-from recollect.model.wording import counted, shortened
 
 NOTES = ("last_active_at", "ended_at", "summarised")
 """What is kept in the metadata of a session."""
@@ -43,7 +43,7 @@ class SessionsPolicy:
     inactivity_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < limits.a_number("inactivity_hours", self.inactivity_hours) <= LONGEST_SILENCE:
+        if not 0.0 < validation.a_number("inactivity_hours", self.inactivity_hours) <= LONGEST_SILENCE:
             what = f"{show(self.inactivity_hours)} is not above 0 and at most {LONGEST_SILENCE:g}"
             raise FieldError(what, field="inactivity_hours")
 
@@ -64,7 +64,7 @@ def an_inactivity(field: str, value: timedelta) -> timedelta:
 
 def a_summary(field: str, value: str) -> str:
     """What is said of a session; refused if it says nothing, or too much to be told again and again."""
-    if len(limits.a_content(field, value)) > LONGEST_SUMMARY:
+    if len(validation.a_content(field, value)) > LONGEST_SUMMARY:
         many = f"{len(value)} characters; at most {LONGEST_SUMMARY} are told of a session"
         raise FieldError(f"{many}: say less, and save the rest as observations", field=field)
     return value
@@ -149,6 +149,6 @@ def put_together(titles: Sequence[str]) -> str:
 def _moment(noted: object) -> datetime | None:
     """The moment that is noted, if it is one; whoever changed it by hand may have put anything there."""
     try:
-        return limits.a_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
+        return validation.a_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
     except ValueError:
         return None

@@ -14,14 +14,14 @@ from datetime import timedelta
 from itertools import count
 
 from recollect.errors import FieldError, show
-from recollect.lifecycle.excerpts import sentences
-from recollect.lifecycle.summary import titled
-from recollect.lifecycle.themes import Themes, names, read
-from recollect.model import limits
+from recollect.lifecycle.extractive_summarizer import titled
+from recollect.model import validation
+from recollect.model.format import counted
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.summary import MOST_KEYWORDS
-from recollect.model.wording import counted
+from recollect.text.excerpts import sentences
+from recollect.text.keywords import Themes, names, read
 
 FEWEST, MOST = 2, 1_000
 """Within how many memories a topic may be told to begin."""
@@ -56,12 +56,12 @@ class TopicsPolicy:
     prune_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if limits.a_share("threshold", self.threshold) <= 0.0:
+        if validation.a_share("threshold", self.threshold) <= 0.0:
             raise FieldError(f"{show(self.threshold)} is not above 0, so that all would be near", field="threshold")
-        if not FEWEST <= limits.a_count("least", self.least) <= MOST:
+        if not FEWEST <= validation.a_count("least", self.least) <= MOST:
             raise FieldError(f"{show(self.least)} is not within {FEWEST}..{MOST}", field="least")
         for name in ("half_life_days", "prune_days"):
-            if not 0.0 < limits.a_number(name, getattr(self, name)) <= LONGEST_DAYS:
+            if not 0.0 < validation.a_number(name, getattr(self, name)) <= LONGEST_DAYS:
                 problem = f"{show(getattr(self, name))} is no number of days up to a century"
                 raise FieldError(problem, field=name)
 

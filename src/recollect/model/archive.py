@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.model.context_record import Trace
 from recollect.model.encoder import Encoder
+from recollect.model.idempotency import Kept
 from recollect.model.index import Index
-from recollect.model.kept import Kept
 from recollect.model.memory import Memory, embedded, searched
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote
 
 

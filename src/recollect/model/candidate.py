@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import printable, shortened
+from recollect.model.frozen_copy import amended
 from recollect.model.memory import Kind, Memory, MemoryId, a_kind
 from recollect.model.scope import Scope
-from recollect.model.values import amended
-from recollect.model.wording import printable, shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Candidate:
     memory: Memory | None = None
 
     def __post_init__(self) -> None:
-        limits.an_id("id", self.id)
+        validation.an_id("id", self.id)
         for field, check in _CHECKS.items():
             value = getattr(self, field)
             if value is not None:
@@ -113,11 +113,11 @@ def _a_scope(field: str, value: Any) -> Scope:
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "kind": a_kind,
     "scope": _a_scope,
-    "similarity": limits.a_cosine,
-    "days_off": limits.a_distance,
-    **dict.fromkeys((*LABELS, LINK), limits.an_id),
-    **dict.fromkeys(SHARES, limits.a_share),
-    **dict.fromkeys(MOMENTS, limits.a_moment),
-    **dict.fromkeys(COUNTS, limits.a_count),
-    "vector": limits.a_vector,
+    "similarity": validation.a_cosine,
+    "days_off": validation.a_distance,
+    **dict.fromkeys((*LABELS, LINK), validation.an_id),
+    **dict.fromkeys(SHARES, validation.a_share),
+    **dict.fromkeys(MOMENTS, validation.a_moment),
+    **dict.fromkeys(COUNTS, validation.a_count),
+    "vector": validation.a_vector,
 }

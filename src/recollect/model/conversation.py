@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import MemoryId, a_choice
 from recollect.model.trust import Provenance
 
@@ -40,10 +40,10 @@ class Said:
     id: MemoryId | None = None
 
     def __post_init__(self) -> None:
-        limits.a_content("text", self.text)
+        validation.a_content("text", self.text)
         a_choice("role", self.role, Role)
         for name in ("speaker", "session", "id"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, limits.an_id(name, getattr(self, name)))
+                object.__setattr__(self, name, validation.an_id(name, getattr(self, name)))
         if self.at is not None:
-            object.__setattr__(self, "at", limits.a_moment("at", self.at))
+            object.__setattr__(self, "at", validation.a_moment("at", self.at))

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from recollect.model.format import counted, printable
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

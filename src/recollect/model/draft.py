@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError, remedy, show, spelled
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import Kind, MemoryId, a_kind, a_metadata, named
 from recollect.model.scope import Scope, a_scope
 from recollect.model.trust import Provenance
@@ -51,22 +51,22 @@ class Draft:
     id: MemoryId | None = None
 
     def __post_init__(self) -> None:
-        limits.a_content("text", self.text)
+        validation.a_content("text", self.text)
         if self.kind is not None:
             a_kind("kind", self.kind)
         if self.key is not None:
-            limits.an_id("key", self.key)
+            validation.an_id("key", self.key)
         for name in ("speaker", "subject"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, limits.an_id(name, getattr(self, name)))
+                object.__setattr__(self, name, validation.an_id(name, getattr(self, name)))
         for name in ("at", "valid_from", "valid_until"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, limits.a_moment(name, getattr(self, name)))
-        limits.a_time_to_hold(self.valid_from, self.valid_until)
+                object.__setattr__(self, name, validation.a_moment(name, getattr(self, name)))
+        validation.a_time_to_hold(self.valid_from, self.valid_until)
         if self.metadata is not None:
             object.__setattr__(self, "metadata", a_metadata("metadata", self.metadata) or None)
         if self.vector is not None:
-            object.__setattr__(self, "vector", limits.a_vector("vector", self.vector))
+            object.__setattr__(self, "vector", validation.a_vector("vector", self.vector))
 
     @property
     def body(self) -> str:
@@ -102,5 +102,5 @@ def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Dr
         values["kind"] = named("kind", values["kind"], Kind)
     values["provenance"] = named("provenance", values.get("provenance", Provenance.MODEL_INFERENCE), Provenance)
     for name in ("tags", "derived_from", "evidence"):
-        values[name] = limits.several(name, values.get(name, ()))
+        values[name] = validation.several(name, values.get(name, ()))
     return Draft(**values)

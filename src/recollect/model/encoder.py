@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
-from recollect.model.wording import counted
+from recollect.model import validation
+from recollect.model.format import counted
 
 MOST_DIMENSIONS = 16_384
 
@@ -17,8 +17,8 @@ class Encoder:
     dimensions: int
 
     def __post_init__(self) -> None:
-        limits.an_id("embedder", self.name)
-        limits.a_count("dimensions", self.dimensions)
+        validation.an_id("embedder", self.name)
+        validation.a_count("dimensions", self.dimensions)
         if not 1 <= self.dimensions <= MOST_DIMENSIONS:
             raise FieldError(f"{show(self.dimensions)} is not within 1..{MOST_DIMENSIONS}", field="dimensions")
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import counted, shortened
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.verdict import Receipt
-from recollect.model.wording import counted, shortened
 
 LESSON, FAILURE = "lesson", "failure"
 """The tags of what was learned of an episode: what it taught, and what went wrong."""
@@ -133,12 +133,12 @@ def action_of(memory: Memory) -> Action:
         noted = json.loads(memory.text)
         return Action(
             id=memory.id,
-            type=limits.a_text("type", noted["type"]),
+            type=validation.a_text("type", noted["type"]),
             at=memory.created_at,
-            input=limits.a_text("input", noted["input"]),
-            output=limits.a_text("output", noted["output"]),
+            input=validation.a_text("input", noted["input"]),
+            output=validation.a_text("output", noted["output"]),
             result=Result(noted["result"]),
-            context=None if noted["context"] is None else limits.a_text("context", noted["context"]),
+            context=None if noted["context"] is None else validation.a_text("context", noted["context"]),
         )
     except (ValueError, TypeError, KeyError, RecursionError):
         return Action(id=memory.id, type="?", at=memory.created_at, output=memory.text)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from recollect.model.format import counted, printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
 
 OUT_OF_REACH = (
     "backups and exports of this store, and copies that others made of its files",

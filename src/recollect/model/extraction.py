@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import Kind, a_choice, a_kind
 
 MOST_EXTRACTED = 10
@@ -31,12 +31,12 @@ class Extract:
     subject: str | None = None
 
     def __post_init__(self) -> None:
-        limits.a_content("text", self.text)
-        limits.a_content("quote", self.quote)
+        validation.a_content("text", self.text)
+        validation.a_content("quote", self.quote)
         a_kind("kind", self.kind)
         for name in ("importance", "confidence"):
             if getattr(self, name) is not None:
-                limits.a_share(name, getattr(self, name))
+                validation.a_share(name, getattr(self, name))
         if type(self.turn) is not int or self.turn < 0:
             raise FieldError(f"{show(self.turn)} is no place of a turn", field="turn")
 
@@ -63,7 +63,7 @@ class Rejected:
     reason: Objection
 
     def __post_init__(self) -> None:
-        limits.a_clean_text("text", self.text)
+        validation.a_clean_text("text", self.text)
         a_choice("reason", self.reason, Objection)
 
 
@@ -76,7 +76,7 @@ class Prices:
 
     def __post_init__(self) -> None:
         for name in ("prompt", "completion"):
-            if limits.a_number(name, getattr(self, name)) < 0.0:
+            if validation.a_number(name, getattr(self, name)) < 0.0:
                 raise FieldError(f"{show(getattr(self, name))} is below zero; give a price", field=name)
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
@@ -103,6 +103,6 @@ class Extraction:
 
     def __post_init__(self) -> None:
         for name in ("calls", "prompt_tokens", "completion_tokens", "uncounted"):
-            limits.a_count(name, getattr(self, name))
-        if self.cost is not None and limits.a_number("cost", self.cost) < 0.0:
+            validation.a_count(name, getattr(self, name))
+        if self.cost is not None and validation.a_number("cost", self.cost) < 0.0:
             raise FieldError(f"{show(self.cost)} is below zero", field="cost")

@@ -10,14 +10,14 @@ from itertools import islice
 from typing import Any, NewType, TypeVar, cast
 
 from recollect.errors import FieldError, remedy, show, spelled
-from recollect.model import limits
-from recollect.model.composed import composed
+from recollect.model import validation
+from recollect.model.format import printable, shortened
+from recollect.model.frozen_copy import amended
 from recollect.model.index import Index
 from recollect.model.level import Level
+from recollect.model.nfc import composed
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance, Trust
-from recollect.model.values import amended
-from recollect.model.wording import printable, shortened
 
 MemoryId = NewType("MemoryId", str)
 
@@ -122,13 +122,13 @@ class Memory:
     commit: int | None = None
 
     def __post_init__(self) -> None:
-        limits.an_id("id", self.id)
+        validation.an_id("id", self.id)
         if not isinstance(self.scope, Scope):
             raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
-        limits.a_content("text", self.text)
+        validation.a_content("text", self.text)
         a_kind("kind", self.kind)
         for name in ("shared", "pinned", "indexed"):
-            limits.a_flag(name, getattr(self, name))
+            validation.a_flag(name, getattr(self, name))
         if self.level is not None:
             a_choice("level", self.level, Level)
         for name, choices in (("left", Index), ("stands_for", Level)):
@@ -289,8 +289,8 @@ def named(field: str, value: str, choices: type[Choice]) -> Choice:
 
 def _title(field: str, value: str) -> str | None:
     """The title; a blank one is none."""
-    limits.a_text(field, value)
-    return limits.a_line(field, value) if value.strip() else None
+    validation.a_text(field, value)
+    return validation.a_line(field, value) if value.strip() else None
 
 
 def _several(field: str, value: Any, most: int = MOST_ITEMS) -> tuple[Any, ...]:
@@ -307,12 +307,12 @@ def _labels(field: str, value: Any) -> tuple[str, ...]:
 
 def _names(field: str, value: tuple[Any, ...]) -> tuple[str, ...]:
     """Each of them once."""
-    return tuple(dict.fromkeys(limits.an_id(field, one) for one in value))
+    return tuple(dict.fromkeys(validation.an_id(field, one) for one in value))
 
 
 def _quotes(field: str, value: Any) -> tuple[str, ...]:
-    quotes = tuple(limits.a_content(field, one) for one in _several(field, value))
-    limits.a_sum(field, quotes)
+    quotes = tuple(validation.a_content(field, one) for one in _several(field, value))
+    validation.a_sum(field, quotes)
     return quotes
 
 
@@ -332,7 +332,7 @@ def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         raise FieldError(f"{len(text)} characters of JSON; at most {LONGEST_METADATA} are allowed", field=field)
     if "\\u0000" in text or "\\ud" in text:
         for said in _said_in(found):
-            limits.a_clean_text(field, said)
+            validation.a_clean_text(field, said)
     return found
 
 
@@ -368,13 +368,13 @@ _NESTED = (Mapping, list, tuple)
 _CHECKS: Mapping[str, Any] = {
     "title": _title,
     "tags": _labels,
-    **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), limits.an_id),
+    **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), validation.an_id),
     "evidence": _quotes,
-    "remark": limits.a_line,
-    **dict.fromkeys(("importance", "confidence", "salience"), limits.a_share),
+    "remark": validation.a_line,
+    **dict.fromkeys(("importance", "confidence", "salience"), validation.a_share),
     **dict.fromkeys(
-        ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), limits.a_moment
+        ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), validation.a_moment
     ),
     "metadata": a_metadata,
-    **dict.fromkeys(("revisions", "commit"), limits.a_count),
+    **dict.fromkeys(("revisions", "commit"), validation.a_count),
 }

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
+from recollect.model.format import counted, printable
 from recollect.model.level import NODES, Level
 from recollect.model.memory import Memory, MemoryId, a_choice, named
 from recollect.model.scope import Scope, a_scope
-from recollect.model.wording import counted, printable
 
 Value = str | int | float | bool | None
 """What a plan was made with: nothing that has parts."""
@@ -69,7 +69,7 @@ class Wish:
                 raise FieldError(f"{show(level.value)} is not one of {known}", field=name)
         for name in ("age_days", "max_age_days"):
             days = getattr(self, name)
-            if days is not None and not 1 <= limits.a_count(name, days) <= MOST_DAYS:
+            if days is not None and not 1 <= validation.a_count(name, days) <= MOST_DAYS:
                 raise FieldError(f"{days} days are not within 1..{MOST_DAYS}", field=name)
         if self.age_days is not None and self.level is None:
             raise FieldError("is an age for one level; say which, with level", field="age_days")
@@ -114,16 +114,16 @@ class Step:
     state: str | None = None
 
     def __post_init__(self) -> None:
-        limits.an_id("memory", self.memory)
+        validation.an_id("memory", self.memory)
         a_choice("act", self.act, Act)
         for name in ("reason", "text"):
-            limits.a_content(name, getattr(self, name))
+            validation.a_content(name, getattr(self, name))
         if self.commit is not None:
-            limits.a_count("commit", self.commit)
+            validation.a_count("commit", self.commit)
         if self.by is not None:
-            limits.an_id("by", self.by)
+            validation.an_id("by", self.by)
         if self.state is not None:
-            limits.a_text("state", self.state)
+            validation.a_text("state", self.state)
         made = self.act is Act.CREATE
         if made is not (self.commit is None) or (made or self.act in AGEING) is not (self.state is not None):
             what = "only what is to be made or is in an index has a state, and only the former has no commit"
@@ -150,15 +150,15 @@ class Plan:
         a_choice("job", self.job, Job)
         if not isinstance(self.scope, Scope):
             raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
-        object.__setattr__(self, "made_at", limits.a_moment("made_at", self.made_at))
+        object.__setattr__(self, "made_at", validation.a_moment("made_at", self.made_at))
         for name, value in _named("parameters", self.parameters).items():
             if value is not None and not isinstance(value, str):
-                limits.a_number(f"parameters.{name}", float(value) if isinstance(value, bool) else value)
+                validation.a_number(f"parameters.{name}", float(value) if isinstance(value, bool) else value)
         for name, count in _named("counts", self.counts).items():
-            limits.a_count(f"counts.{name}", count)
+            validation.a_count(f"counts.{name}", count)
         for name in ("parameters", "counts"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        if not all(isinstance(one, Step) for one in limits.several("steps", self.steps)):
+        if not all(isinstance(one, Step) for one in validation.several("steps", self.steps)):
             raise FieldError(f"{show(self.steps)} has something in it that is no step", field="steps")
         twice = len(self.steps) - len({one.memory for one in self.steps})
         if twice:
@@ -204,12 +204,12 @@ class Plan:
         told = _mapping("plan", _parsed(given) if isinstance(given, str | bytes) else given)
         _refuse_others("plan", told, ("hash", *(one.name for one in fields(cls))))
         plan = cls(
-            job=named("job", limits.a_text("job", told["job"]), Job),
-            scope=a_scope(limits.a_text("scope", told["scope"])),
+            job=named("job", validation.a_text("job", told["job"]), Job),
+            scope=a_scope(validation.a_text("scope", told["scope"])),
             made_at=_moment("made_at", told["made_at"]),
             parameters=_mapping("parameters", told["parameters"]),
             counts=_mapping("counts", told["counts"]),
-            steps=tuple(_step(one) for one in limits.several("steps", told["steps"])),
+            steps=tuple(_step(one) for one in validation.several("steps", told["steps"])),
         )
         if told["hash"] != plan.hash:
             other = f"{show(told['hash'])} is not the hash of what it says, which is {plan.hash[:12]}…"
@@ -272,14 +272,14 @@ def _mapping(field: str, value: Any) -> Mapping[str, Any]:
 
 def _named(field: str, value: Any) -> Mapping[str, Any]:
     for name in _mapping(field, value):
-        limits.a_text(field, name)
+        validation.a_text(field, name)
     return cast("Mapping[str, Any]", value)
 
 
 def _step(given: Any) -> Step:
     told = _mapping("steps", given)
     _refuse_others("steps", told, tuple(one.name for one in fields(Step)))
-    return Step(**{**told, "act": named("act", limits.a_text("act", told["act"]), Act)})
+    return Step(**{**told, "act": named("act", validation.a_text("act", told["act"]), Act)})
 
 
 def _refuse_others(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -293,7 +293,7 @@ def _refuse_others(field: str, told: Mapping[str, Any], known: tuple[str, ...]) 
 
 def _moment(field: str, value: Any) -> datetime:
     try:
-        moment = datetime.fromisoformat(limits.a_text(field, value))
+        moment = datetime.fromisoformat(validation.a_text(field, value))
     except ValueError as error:
         raise FieldError(f"{show(value)} is no moment", field=field) from error
-    return limits.a_moment(field, moment)
+    return validation.a_moment(field, moment)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recollect.model.level import Level
+from recollect.model.llm_usage import Tally
 from recollect.model.scope import Scope
-from recollect.model.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from recollect.errors import ScopeError, show
-from recollect.model import limits
+from recollect.model import validation
 
 MOST_PARTS = 16
 LONGEST_PART = 128
@@ -76,9 +76,9 @@ def _refuse_odd(part: str) -> None:
     if odd is not None:
         marks = " ".join(sorted(MARKS))
         raise ScopeError(f"the part {show(part)} of a scope has {odd!r}; letters, digits and {marks} are allowed")
-    hidden = limits.unseen(part)
+    hidden = validation.unseen(part)
     if hidden is not None:
-        code = limits.code_point(hidden)
+        code = validation.code_point(hidden)
         raise ScopeError(f"the part {show(part)} of a scope has {code}, which nobody can see; leave it out")
     if not unicodedata.is_normalized("NFC", part):
         raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from recollect.model.format import counted, shortened
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

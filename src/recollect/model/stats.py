@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.model.encoder import Encoder
+from recollect.model.format import counted
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.model.wording import counted
 
 MOST_SCOPES = 10
 """How many of the largest scopes are named."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import MemoryId
 
 MOST_BULLETS = 12
@@ -27,8 +27,8 @@ class Passage:
     speaker: str | None = None
 
     def __post_init__(self) -> None:
-        limits.a_content("text", self.text)
-        object.__setattr__(self, "at", limits.a_moment("at", self.at))
+        validation.a_content("text", self.text)
+        object.__setattr__(self, "at", validation.a_moment("at", self.at))
         if not self.cites:
             raise FieldError("is empty; a passage rests on at least one memory", field="cites")
 
@@ -41,7 +41,7 @@ class Bullet:
     cites: tuple[MemoryId, ...]
 
     def __post_init__(self) -> None:
-        limits.a_content("text", self.text)
+        validation.a_content("text", self.text)
         if len(self.text) > LONGEST_BULLET:
             raise FieldError(f"{len(self.text)} characters; a point has at most {LONGEST_BULLET}", field="text")
         if not self.cites:
@@ -57,7 +57,7 @@ class Summary:
     keywords: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        limits.a_line("title", self.title)
+        validation.a_line("title", self.title)
         if len(self.title) > LONGEST_TITLE:
             raise FieldError(f"{len(self.title)} characters; at most {LONGEST_TITLE} are allowed", field="title")
         if not 1 <= len(self.bullets) <= MOST_BULLETS:
@@ -65,5 +65,5 @@ class Summary:
         if len(self.keywords) > MOST_KEYWORDS:
             raise FieldError(f"{len(self.keywords)} of them; give at most {MOST_KEYWORDS}", field="keywords")
         for one in self.keywords:
-            if not limits.a_line("keywords", one).strip():
+            if not validation.a_line("keywords", one).strip():
                 raise FieldError(f"{show(one)} is blank", field="keywords")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import FieldError, remedy
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
@@ -90,8 +90,8 @@ class Table:
 
     def __post_init__(self) -> None:
         for id in self.ids:
-            limits.an_id("id", id)
-        limits.unique_ids(self.ids)
+            validation.an_id("id", id)
+        validation.unique_ids(self.ids)
         _refuse_error(self.similarity_error)
         columns = {**self.numbers, **self.dates, "kind": self.kinds, "vector": self.vectors}
         for name, column in {**columns, **self.labels}.items():
@@ -137,7 +137,7 @@ class Table:
     def of(cls, candidates: Sequence[Candidate]) -> Self:
         """The candidates as columns, in their order."""
         ids = [candidate.id for candidate in candidates]
-        limits.unique_ids(ids)
+        validation.unique_ids(ids)
         return cls.trusted(
             ids=ids,
             numbers={name: _numbers(name, candidates) for name in RANGES},
@@ -242,17 +242,17 @@ def microseconds(moment: datetime) -> float:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
-_WIDEST_COSINE = 1.0 + limits.COSINE_ROUNDING
+_WIDEST_COSINE = 1.0 + validation.COSINE_ROUNDING
 RANGES: Mapping[str, tuple[float, float]] = {
     "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
-    "days_off": (0.0, limits.FARTHEST_DAYS),
+    "days_off": (0.0, validation.FARTHEST_DAYS),
     **dict.fromkeys(SHARES, (0.0, 1.0)),
-    **dict.fromkeys(COUNTS, (0.0, float(limits.LARGEST_COUNT))),
+    **dict.fromkeys(COUNTS, (0.0, float(validation.LARGEST_COUNT))),
 }
 """The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
 
 DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
-    MOMENTS, (microseconds(limits.EARLIEST), microseconds(limits.LATEST) - 1.0)
+    MOMENTS, (microseconds(validation.EARLIEST), microseconds(validation.LATEST) - 1.0)
 )
 """What a date may be, by field."""
 
@@ -322,7 +322,7 @@ def _labels(candidates: Sequence[Candidate]) -> dict[str, Labels]:
 
 
 def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
-    limits.same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
+    validation.same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
     known = [candidate.vector for candidate in candidates if candidate.vector is not None]
     if not known:
         return None

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.model.format import counted, printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import count
 
+from recollect.model.format import counted
 from recollect.model.memory import MemoryId
-from recollect.model.wording import counted
 
 
 class Use(StrEnum):

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 
 from recollect.errors import NotFound
+from recollect.model.format import printable, shortened
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.wording import printable, shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from recollect.errors import BudgetError, show
-from recollect.model.limits import LARGEST_LIMIT
 from recollect.model.memory import Kind
+from recollect.model.validation import LARGEST_LIMIT
 
 PINNED_SHARE = 0.3
 """The share of the tokens that pinned memories may take before the ranking has its turn."""

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recollect.model.wording import counted, left_out
+from recollect.model.format import counted, left_out
 from recollect.packing.budget import Budget
 from recollect.packing.choice import Offer, choose, settle
 from recollect.packing.prompt import Prompt

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from recollect.model.difference import Difference
-from recollect.model.wording import counted
+from recollect.model.format import counted
+from recollect.model.replay_diff import Difference
 from recollect.packing.pack import Context
 
 

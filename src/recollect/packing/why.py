@@ -11,9 +11,9 @@ from recollect.packing.budget import Budget
 from recollect.packing.pack import Reason, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.shortfall import smallest_budget
-from recollect.ranking import door
-from recollect.ranking.parse import Document
+from recollect.ranking import ranker
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import Document
 from recollect.ranking.result import Ranking
 from recollect.ranking.why import Change, Ranked, Unpacked, Why, into_the_first
 
@@ -37,11 +37,11 @@ def why(
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
-    pool, chosen = door.take_in(candidates), door.choose(profile, overrides)
-    reason = door.why(id, pool, chosen, at, limit=limit, asked=asked)
+    pool, chosen = ranker.take_in(candidates), ranker.choose(profile, overrides)
+    reason = ranker.why(id, pool, chosen, at, limit=limit, asked=asked)
     if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
         return reason
-    return why_packed(reason, door.rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
+    return why_packed(reason, ranker.rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
 
 
 def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:

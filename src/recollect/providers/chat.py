@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from recollect.errors import InvalidInput, ProviderError, show
-from recollect.heirs import Lock
-from recollect.model import limits
-from recollect.model.tally import Tally
-from recollect.providers.endpoint import PATIENCE, Endpoint, Patience, Refusal, whole_address
+from recollect.fork_safety import Lock
+from recollect.model import validation
+from recollect.model.llm_usage import Tally
+from recollect.providers.http_client import PATIENCE, Endpoint, Patience, Refusal, whole_address
 
 T = TypeVar("T")
 
@@ -115,7 +115,7 @@ class Chat:
     ) -> None:
         if type(longest) is not int or not 1 <= longest <= MOST_WRITTEN:
             raise InvalidInput(f"longest is {show(longest)}; give a whole number of tokens within 1..{MOST_WRITTEN}")
-        self.model = limits.an_id("model", model)
+        self.model = validation.an_id("model", model)
         self._endpoint = Endpoint(whole_address(url, PATH), key=key, timeout=timeout, patience=patience)
         self._longest = longest
         self._manner = _Manner()
@@ -131,7 +131,7 @@ class Chat:
     @property
     def name(self) -> str:
         """What somebody is called who has it answer."""
-        return limits.an_id("model", f"{PREFIX}{self.model}")
+        return validation.an_id("model", f"{PREFIX}{self.model}")
 
     @property
     def spent(self) -> Tally:

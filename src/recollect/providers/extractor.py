@@ -7,17 +7,17 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from recollect.errors import FieldError, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.conversation import Role, Said
 from recollect.model.extraction import Extract, Extraction, Objection, Prices, Rejected
+from recollect.model.format import shortened
+from recollect.model.llm_usage import Tally
 from recollect.model.memory import Kind
-from recollect.model.tally import Tally
-from recollect.model.wording import shortened
 from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Wrong
-from recollect.providers.endpoint import PATIENCE, Patience
-from recollect.providers.quotes import WITH_BLANKS, folded, said
+from recollect.providers.http_client import PATIENCE, Patience
 from recollect.providers.transcript import windows
 from recollect.providers.windows import Window
+from recollect.text.quote_match import WITH_BLANKS, folded, said
 
 MOST_ASKED = 50
 """How many memories a model is asked for at once, however many are wanted."""
@@ -168,7 +168,7 @@ class ChatExtractor:
     def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
         """At most so many memories, in the order in which they were said; all of the conversation was read, or it is
         an error."""
-        limits.a_limit("most", most)
+        validation.a_limit("most", most)
         conversation = _conversation(turns)
         taken: list[Extract] = []
         rejected: list[Rejected] = []
@@ -240,7 +240,7 @@ class ChatExtractor:
 
 def _conversation(turns: Sequence[Said]) -> tuple[Said, ...]:
     """The turns; refused if one of them is none."""
-    conversation = limits.several("turns", turns)
+    conversation = validation.several("turns", turns)
     for place, turn in enumerate(conversation):
         if not isinstance(turn, Said):
             raise FieldError(f"has {show(turn)} at {place}, which is no turn; give values of Said", field="turns")
@@ -306,11 +306,11 @@ def _weighty(quote: str, text: str) -> bool:
 def _objection(proposal: Proposal, turn: Said, others: Set[str]) -> Objection | None:
     """What is to be said against a memory from that turn, but for the words it rests on; mostly nothing."""
     text, subject = proposal.text.strip(), _subject(proposal, turn)
-    if not any(map(str.isalnum, text)) or not limits.can_be_kept(text):
+    if not any(map(str.isalnum, text)) or not validation.can_be_kept(text):
         return Objection.NO_TEXT
     if len(text) > LONGEST_TEXT or len(subject or "") > LONGEST_SUBJECT:
         return Objection.TOO_LONG
-    if subject is not None and limits.unseen(subject) is not None:
+    if subject is not None and validation.unseen(subject) is not None:
         return Objection.NO_SUBJECT
     if not 0 <= proposal.importance <= 1:
         return Objection.IMPORTANCE

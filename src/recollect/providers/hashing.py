@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
-from recollect.model.composed import stream_safe
-from recollect.ports import Purpose
+from recollect.model.nfc import stream_safe
+from recollect.protocols import Purpose
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, unit
 

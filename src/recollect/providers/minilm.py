@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from recollect.errors import ProviderError
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers import minilm_graph
-from recollect.providers.lazily import Lazily
-from recollect.providers.made import cache_folders, made
-from recollect.providers.parts import MINILM, WEIGHTS, WEIGHTS_TOKENS
+from recollect.providers.embedder_assets import MINILM, WEIGHTS, WEIGHTS_TOKENS
+from recollect.providers.lazy_value import Lazily
+from recollect.providers.model_cache import cache_folders, made
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, unit
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers.bpe import BytePairTokenizer
-from recollect.providers.lazily import Lazily
-from recollect.providers.parts import TABLE, TABLE_TOKENIZER, WORDLLAMA
+from recollect.providers.embedder_assets import TABLE, TABLE_TOKENIZER, WORDLLAMA
+from recollect.providers.lazy_value import Lazily
 from recollect.providers.tensors import tensors
 from recollect.providers.texts import clean
 from recollect.providers.vectors import Vectors, unit

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from recollect.errors import ProviderError
 
+Vector = NDArray[np.float32]
+"""One direction."""
+
 Vectors = NDArray[np.float32]
 """One direction per row."""
 

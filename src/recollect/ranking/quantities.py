@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from recollect.model.candidate import Candidate
+from recollect.model.format import counted, shortened
 from recollect.model.memory import Kind
-from recollect.model.wording import counted, shortened
 from recollect.ranking.fusion import Fusion
 
 DAY = timedelta(days=1)

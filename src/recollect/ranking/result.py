@@ -7,8 +7,8 @@ from typing import overload
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.candidate import Candidate
+from recollect.model.format import left_out, printable, shortened
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.wording import left_out, printable, shortened
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Proof

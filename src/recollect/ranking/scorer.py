@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from recollect.errors import InvalidInput, SignalMissing, show
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.ranking.explanation import Explanation, Part, Scale
@@ -40,8 +40,8 @@ def rank(
     pool = list(candidates)
     at = check(at, limit)
     check_question(profile, asked=asked, found=not pool or any(c.questioned for c in pool))
-    limits.unique_ids([candidate.id for candidate in pool])
-    limits.same_dimensions((candidate.id, candidate.vector) for candidate in pool)
+    validation.unique_ids([candidate.id for candidate in pool])
+    validation.same_dimensions((candidate.id, candidate.vector) for candidate in pool)
 
     scheme = Scheme(profile, at)
     excluded: Counter[str] = Counter()
@@ -111,7 +111,7 @@ def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> M
         return {}
     from recollect.model.table import Table
     from recollect.ranking.columns import Columns  # NumPy, only where a set is looked at
-    from recollect.ranking.gathering import every_row, evidence, gather_sets
+    from recollect.ranking.set_signal_columns import every_row, evidence, gather_sets
 
     table = Table.of(candidates)
     sets = gather_sets(Columns(table, at), profile, every_row(table))
@@ -122,7 +122,7 @@ def check(at: datetime, limit: int | None) -> datetime:
     """The moment in UTC; a moment that is none is refused, and so is a limit that keeps nothing."""
     if limit is not None and (type(limit) is not int or limit < 1):
         raise InvalidInput(f"limit is {show(limit)}; give a whole number of at least 1, or leave it out")
-    return limits.a_moment("at", at)
+    return validation.a_moment("at", at)
 
 
 def check_question(profile: Profile, *, asked: bool, found: bool) -> None:

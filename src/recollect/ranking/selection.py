@@ -12,11 +12,11 @@ import numpy as np
 
 from recollect.model.table import Floats, Rows, Table
 from recollect.ranking import scorer
+from recollect.ranking.column_scores import Survey, survey
 from recollect.ranking.columns import Columns, Fetch, largest
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scheme, Scored, tally
-from recollect.ranking.survey import Survey, survey
 
 
 def rank_table(

@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import assert_never
 
 from recollect.errors import NotFound
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.eligibility import Barrier
+from recollect.model.format import printable
 from recollect.model.memory import MemoryId, Status
-from recollect.model.wording import printable
 from recollect.ranking import scorer
 from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
 from recollect.ranking.explanation import Explanation
@@ -20,6 +19,7 @@ from recollect.ranking.quantities import Age, Priority
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Addressed, Linked, Signal, read
+from recollect.retrieval.eligibility import Barrier
 
 NEAR = 16
 """How many quantities are tried for one that is enough, from the one that should be."""
@@ -310,7 +310,7 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
         return f"as {' or '.join([*kinds, *['any other kind'] * (signal.quantity.otherwise >= value)])}"
     curve, counted = signal.curve, signal.quantity.fields[0]
     quantity = _inverse(curve, value)
-    if not 0.0 <= quantity <= limits.LARGEST_COUNT:
+    if not 0.0 <= quantity <= validation.LARGEST_COUNT:
         return None
     match curve:
         case HalfLife() | Decay():

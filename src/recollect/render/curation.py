@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from recollect.model.curation import Purge, Undone
+from recollect.model.format import counted, printable
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
-from recollect.render import text, wire
+from recollect.render import json_values, text
 
 
 def purge_fields(purge: Purge) -> dict[str, Any]:
@@ -50,4 +50,4 @@ def _count(memories: tuple[Memory, ...]) -> str:
 
 
 def _memories(memories: Iterable[Memory]) -> list[dict[str, Any]]:
-    return [wire.memory(one) for one in memories]
+    return [json_values.memory(one) for one in memories]

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.model.diagnosis import Check, Finding
-from recollect.model.wording import counted, printable
-from recollect.render.looks import Look, Paint, plain
+from recollect.model.format import counted, printable
+from recollect.render.styles import Look, Paint, plain
 
 LOOKS: Mapping[Finding, Look] = {
     Finding.OK: Look.SCORE,

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
+from recollect.lifecycle.episode_ranking import FailureMode, Similar
 from recollect.model.episode import FAILURE, LESSON, Action, Episode
+from recollect.model.format import counted, moment, printable
 from recollect.model.memory import Status
 from recollect.model.verdict import Created, Receipt
-from recollect.model.wording import counted, moment, printable
-from recollect.ranking.episodes import FailureMode, Similar
-from recollect.render import text, wire
-from recollect.render.looks import Look, Paint, plain
+from recollect.render import json_values, text
+from recollect.render.styles import Look, Paint, plain
 from recollect.render.table import LEAST, Long, Table, cut
 
 
@@ -47,19 +47,19 @@ def whole(episode: Episode) -> dict[str, Any]:
 
 def completed(episode: Episode) -> dict[str, Any]:
     """The same of one that has just ended, with what became of all that it taught."""
-    receipts = [wire.receipt(one) for one in episode.receipts]
+    receipts = [json_values.receipt(one) for one in episode.receipts]
     return {**whole(episode), "receipts": receipts, "run": episode.run, "again": episode.again}
 
 
 def similar_fields(one: Similar) -> dict[str, Any]:
     """The JSON of an episode of a similar task, with what gives its score."""
-    return {**fields(one.episode), "score": one.score, **wire.explanation(one.explanation)}
+    return {**fields(one.episode), "score": one.score, **json_values.explanation(one.explanation)}
 
 
 def failure_fields(one: FailureMode) -> dict[str, Any]:
     """The JSON of what went wrong with similar tasks, with what gives its score."""
     told = {"text": one.text, "episodes": list(one.episodes)}
-    return {**told, "score": one.score, **wire.explanation(one.explanation)}
+    return {**told, "score": one.score, **json_values.explanation(one.explanation)}
 
 
 def listed(episodes: Sequence[Episode]) -> Table:

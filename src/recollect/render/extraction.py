@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from recollect.model.extraction import Extraction
+from recollect.model.format import counted, printable, shortened
 from recollect.model.verdict import Receipt
-from recollect.model.wording import counted, printable, shortened
-from recollect.render import text, wire
-from recollect.render.looks import Look, Paint, plain
+from recollect.render import json_values, text
+from recollect.render.styles import Look, Paint, plain
 
 Found = Sequence[tuple[Sequence[Receipt], Extraction]]
 """What became of each conversation, and how it was understood."""
@@ -50,7 +50,7 @@ def data(found: Found) -> dict[str, Any]:
     return {
         "sessions": len(found),
         "extracts": [
-            {**wire.receipt(receipt), "quote": extract.quote, "turn": extract.turn}
+            {**json_values.receipt(receipt), "quote": extract.quote, "turn": extract.turn}
             for receipts, extraction in found
             for receipt, extract in zip(receipts, extraction.extracts, strict=True)
         ],

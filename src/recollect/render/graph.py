@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from recollect.model.graph import Entity, Neighbours
-from recollect.model.wording import counted
-from recollect.render import wire
+from recollect.model.entity_graph import Entity, Neighbours
+from recollect.model.format import counted
+from recollect.render import json_values
 from recollect.render.table import Table
 from recollect.render.text import date, headline
 
@@ -22,7 +22,7 @@ def fields(found: Neighbours) -> dict[str, Any]:
         "name": found.of if is_name else None,
         "id": None if isinstance(found.of, str) else found.of.id,
         "entities": names(found.entities),
-        "memories": [{"through": one.through, "memory": wire.memory(one.memory)} for one in found.memories],
+        "memories": [{"through": one.through, "memory": json_values.memory(one.memory)} for one in found.memories],
     }
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.model.indexing import Indexed
-from recollect.model.wording import counted
+from recollect.model.format import counted
+from recollect.model.vector_index import Indexed
 from recollect.render.table import Table
 
 

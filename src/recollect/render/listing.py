@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC
 
+from recollect.model.format import moment, printable
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.stats import Stats
-from recollect.model.wording import moment, printable
 from recollect.ranking.result import Ranking
 from recollect.render.table import Table
 from recollect.render.text import date, headline, marks, replaced

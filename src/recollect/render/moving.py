@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from recollect.model.moving import Moved
-from recollect.model.wording import counted
+from recollect.model.format import counted
+from recollect.model.move_report import Moved
 
 
 def fields(moved: Moved) -> dict[str, Any]:

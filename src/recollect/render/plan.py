@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from recollect.model.format import counted, printable
 from recollect.model.index import Index
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import CAME_BACK, LEFT, STAND_IN, STOOD_IN, UNTOLD, Act, Job, Plan, Run
 from recollect.model.scope import Scope
-from recollect.model.wording import counted, printable
-from recollect.render import wire
+from recollect.render import json_values
 from recollect.render.table import Table
 
 
@@ -25,7 +25,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "scope": str(run.scope),
         "plan": run.plan,
         "run": run.run,
-        "memories": [wire.memory(one) for one in run.memories],
+        "memories": [json_values.memory(one) for one in run.memories],
     }
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from recollect.model.encoder import Encoder
+from recollect.model.format import counted
 from recollect.model.reembedding import Reembedded
-from recollect.model.wording import counted
 
 
 def fields(done: Reembedded) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from recollect.model.difference import Difference, What
-from recollect.model.wording import counted, printable
+from recollect.model.format import counted, printable
+from recollect.model.replay_diff import Difference, What
 from recollect.packing.replay import Replay
-from recollect.render import wire
+from recollect.render import json_values
 
 IDENTICAL = "identical to what was recorded, to the last bit"
 
@@ -17,7 +17,7 @@ def fields(replay: Replay) -> dict[str, Any]:
     differences = [
         {"what": one.what.value, "name": one.name, "was": one.was, "again": one.again} for one in replay.differences
     ]
-    return {**wire.context(replay.context), "identical": replay.identical, "differences": differences}
+    return {**json_values.context(replay.context), "identical": replay.identical, "differences": differences}
 
 
 def told(replay: Replay) -> Iterator[str]:

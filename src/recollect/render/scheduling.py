@@ -5,8 +5,8 @@ from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recollect.model.timetable import JobStatus, Occurrence, State
-from recollect.model.wording import moment
+from recollect.model.format import moment
+from recollect.model.job_runs import JobStatus, Occurrence, State
 from recollect.render.table import Table
 
 NONE = "–"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from recollect.model.sweeping import Swept
-from recollect.model.wording import counted
+from recollect.model.format import counted
+from recollect.model.sweep_report import Swept
 
 
 def fields(swept: Swept) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from recollect.model.wording import printable
-from recollect.render.looks import Look, Paint, plain
+from recollect.model.format import printable
+from recollect.render.styles import Look, Paint, plain
 
 GAP = "  "
 LEAST = 32

@@ -7,6 +7,7 @@ from typing import assert_never
 from recollect.model.archive import Imported, Inventory
 from recollect.model.episode import action_of
 from recollect.model.erasure import Erasure
+from recollect.model.format import counted, left_out, moment, printable, shortened, spelled_out
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.report import Report
@@ -27,16 +28,15 @@ from recollect.model.verdict import (
     Updated,
     Verdict,
 )
-from recollect.model.wording import counted, left_out, moment, printable, shortened, spelled_out
 from recollect.packing.pack import Context, Omitted, Reason
 from recollect.packing.prompt import said_by
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Stopped
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.telling import beginning, change_in_words, fate_in_words, left
 from recollect.ranking.why import Barred, Ranked, Unpacked, Why
-from recollect.render.looks import Look, Paint, plain
+from recollect.ranking.why_text import beginning, change_in_words, fate_in_words, left
+from recollect.render.styles import Look, Paint, plain
 from recollect.render.table import LEAST, cut, wrapped
 
 BAR = 20

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from recollect.model.format import counted, moment, printable, shortened
 from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.rollup import Rolled
 from recollect.model.timeline import Expansion, Outlook, Place
-from recollect.model.wording import counted, moment, printable, shortened
-from recollect.render import wire
-from recollect.render.looks import Look, Paint, plain
+from recollect.render import json_values
+from recollect.render.styles import Look, Paint, plain
 from recollect.render.table import Table
 
 
@@ -30,7 +30,7 @@ def _place(place: Place) -> dict[str, Any]:
         "title": place.title,
         "first": place.first.isoformat(),
         "last": place.last.isoformat(),
-        "record": None if place.record is None else wire.memory(place.record),
+        "record": None if place.record is None else json_values.memory(place.record),
     }
 
 
@@ -59,8 +59,8 @@ def below(found: Outlook) -> Table:
 def expansion(found: Expansion) -> dict[str, Any]:
     """The JSON of the events that a grip rests on."""
     return {
-        "record": wire.memory(found.record),
-        **{name: [wire.memory(one) for one in getattr(found, name)] for name in ("before", "events", "after")},
+        "record": json_values.memory(found.record),
+        **{name: [json_values.memory(one) for one in getattr(found, name)] for name in ("before", "events", "after")},
         "gone": list(found.gone),
     }
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
+from recollect.model.format import counted, printable
 from recollect.model.topic import Refreshed, Topic
-from recollect.model.wording import counted, printable
-from recollect.render.looks import Look, Paint, plain
+from recollect.render.styles import Look, Paint, plain
 from recollect.render.table import Table
 
 

@@ -2,8 +2,8 @@
 
 import logging
 
-from recollect.service.front import Asked
-from recollect.service.lines import Lines
+from recollect.api.dispatcher import Asked
+from recollect.server.json_log import Lines
 
 _LOG = logging.getLogger(__name__)
 

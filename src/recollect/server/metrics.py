@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 
-from recollect.jobs.work import Failure
-from recollect.model.timetable import Occurrence
-from recollect.service.front import Asked
-from recollect.service.operations import OPERATIONS
+from recollect.api.dispatcher import Asked
+from recollect.api.operation_table import OPERATIONS
+from recollect.jobs.runner import Failure
+from recollect.model.job_runs import Occurrence
 from recollect.version import __version__
 
 UNKNOWN = "unknown"

@@ -18,23 +18,23 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from recollect import config, wiring
+from recollect import config, factory
+from recollect.api.dispatcher import Asked, Front
+from recollect.api.operation_runner import Service
 from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError, StoreError
-from recollect.jobs.work import Failure
-from recollect.model.limits import IN_MEMORY
-from recollect.model.timetable import Occurrence
-from recollect.rest.app import app as http_app
-from recollect.server import faces, logs
-from recollect.server.allocation import keep_what_is_freed, look_past_what_stays
-from recollect.server.connection import Connection, refuse_unknown_uvicorn
-from recollect.server.letting import Letting, gate, letting
-from recollect.server.limiting import limits
+from recollect.jobs.runner import Failure
+from recollect.model.job_runs import Occurrence
+from recollect.model.validation import IN_MEMORY
+from recollect.server import logs, transports
+from recollect.server.allocator_tuning import keep_what_is_freed, look_past_what_stays
+from recollect.server.authenticator import Letting, gate, letting
+from recollect.server.health_monitor import MODES, watching
+from recollect.server.http.app import app as http_app
+from recollect.server.http.connection import Connection, refuse_unknown_uvicorn
 from recollect.server.metrics import Metrics
-from recollect.server.watching import MODES, watching
-from recollect.service.front import Asked, Front
-from recollect.service.service import Service
+from recollect.server.request_limits import limits
 
 _LOG = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ class Serving:
         if not self._wanted.scheduled:
             yield
             return
-        ours = wiring.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._worked)
+        ours = factory.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._worked)
         self._watch.look_after(lambda: ours.failing)
         try:
             ours.start()
@@ -169,8 +169,8 @@ class Serving:
     def run(self, tell: Callable[[str], None]) -> None:
         """Listen until it is told to end, and finish what is under way; `left` says what could not be."""
         tools = self._wanted.settings.server.tools
-        mounted = faces.mcp(self._front, tools) if self._wanted.mcp else None
-        mounts: dict[str, ASGIApp] = {} if mounted is None else {faces.MCP_PATH: mounted}
+        mounted = transports.mcp(self._front, tools) if self._wanted.mcp else None
+        mounts: dict[str, ASGIApp] = {} if mounted is None else {transports.MCP_PATH: mounted}
 
         beside = self._grpc()
 
@@ -196,20 +196,20 @@ class Serving:
         self.left += ["a request"] * self._front.close(self._drain.rest)
         self._watch.close()
 
-    def _grpc(self) -> faces.Listening | None:
+    def _grpc(self) -> transports.Listening | None:
         if not self._wanted.grpc:
             return None
         server = self._wanted.settings.server
-        beside = faces.grpc(self._front, address(server.host, server.grpc_port), self._is_ready)
+        beside = transports.grpc(self._front, address(server.host, server.grpc_port), self._is_ready)
         self._front.gate = gate(server, self._port, beside.port)  # which nobody knew before, if any would do
         return beside
 
-    def _told(self, mcp: bool, beside: faces.Listening | None) -> Iterator[str]:
+    def _told(self, mcp: bool, beside: transports.Listening | None) -> Iterator[str]:
         host = self._wanted.settings.server.host
         yield f"listening at http://{address(host, self._port)}"
         yield f"the store is {self._wanted.shown}"
         if mcp:
-            yield f"MCP at http://{address(host, self._port)}{faces.MCP_PATH}"
+            yield f"MCP at http://{address(host, self._port)}{transports.MCP_PATH}"
         if beside is not None:
             yield f"gRPC at {address(host, beside.port)}"
         yield f"authorised {self._let_in.told}"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.ports import Embedder
+from recollect.protocols import Embedder
 
 TEXTS = [
     "Deploys run on Fridays after review.",

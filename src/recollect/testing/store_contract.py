@@ -12,27 +12,27 @@ from typing import ClassVar
 
 import pytest
 
-from recollect.ports import Store
-from recollect.testing.keeping import Clock
+from recollect.protocols import Store
+from recollect.testing.store_builders import Clock
 from recollect.testing.variants import Variant
 
 pytest.register_assert_rewrite("recollect.testing.promises")
 
-from recollect.testing.promises.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
-from recollect.testing.promises.clocks import AsOf, KnownAt  # noqa: E402
-from recollect.testing.promises.commits import AfterCommit, Departed, TakenIn  # noqa: E402
-from recollect.testing.promises.erasure import Erasure  # noqa: E402
-from recollect.testing.promises.gathering import Eligibility, Evidence  # noqa: E402
-from recollect.testing.promises.hostile import HostileTexts  # noqa: E402
-from recollect.testing.promises.levels import Checkpoints, Levels, Sayings, Timelines  # noqa: E402
-from recollect.testing.promises.links import Links  # noqa: E402
-from recollect.testing.promises.runs import Runs  # noqa: E402
-from recollect.testing.promises.scopes import Scopes  # noqa: E402
-from recollect.testing.promises.signs import Signs  # noqa: E402
-from recollect.testing.promises.threads import Threads  # noqa: E402
-from recollect.testing.promises.turns import Turns  # noqa: E402
-from recollect.testing.promises.uses import Contexts, Keys, Uses, Votes  # noqa: E402
-from recollect.testing.promises.versions import Transactions, Versions  # noqa: E402
+from recollect.testing.contract.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
+from recollect.testing.contract.commit_history import Runs  # noqa: E402
+from recollect.testing.contract.commits import AfterCommit, Departed, TakenIn  # noqa: E402
+from recollect.testing.contract.concurrency import Threads  # noqa: E402
+from recollect.testing.contract.entity_links import Links  # noqa: E402
+from recollect.testing.contract.erasure import Erasure  # noqa: E402
+from recollect.testing.contract.evidence import Eligibility, Evidence  # noqa: E402
+from recollect.testing.contract.hostile_input import HostileTexts  # noqa: E402
+from recollect.testing.contract.implicit_feedback import Signs  # noqa: E402
+from recollect.testing.contract.records import Checkpoints, Levels, Sayings, Timelines  # noqa: E402
+from recollect.testing.contract.scopes import Scopes  # noqa: E402
+from recollect.testing.contract.time_travel import AsOf, KnownAt  # noqa: E402
+from recollect.testing.contract.turn_context import Turns  # noqa: E402
+from recollect.testing.contract.usage import Contexts, Keys, Uses, Votes  # noqa: E402
+from recollect.testing.contract.versions import Transactions, Versions  # noqa: E402
 
 
 class StoreContract(

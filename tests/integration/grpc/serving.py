@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
+from recollect.api.auth import Caller, Grant, Right, owner
+from recollect.api.dispatcher import Asked, Front, Limits
+from recollect.api.host_policy import Gate
+from recollect.api.operation import Answer
+from recollect.api.operation_runner import Service
 from recollect.engine.engine import Engine
 from recollect.errors import Unauthenticated
-from recollect.grpc.server import Running, start
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.model.scope import Scope
-from recollect.service.access import Caller, Grant, Right, owner
-from recollect.service.front import Asked, Front, Limits
-from recollect.service.gate import Gate
-from recollect.service.operation import Answer
-from recollect.service.service import Service
-from recollect.testing.keeping import Clock, a_direction
+from recollect.server.grpc.server import Running, start
+from recollect.testing.store_builders import Clock, a_direction
 
 OWNER, ANA, READER = "key-of-the-owner", "key-of-ana", "key-of-a-reader"
 CALLERS = {

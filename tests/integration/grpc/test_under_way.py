@@ -9,11 +9,11 @@ from typing import Any
 import grpc
 import pytest
 
+from recollect.api.auth import Caller
+from recollect.api.dispatcher import Limits
+from recollect.api.operation import Answer
 from recollect.grpc.v1 import recollect_pb2
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
-from recollect.service.access import Caller
-from recollect.service.front import Limits
-from recollect.service.operation import Answer
 from tests.integration.postgres.scene import until
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
@@ -181,8 +181,8 @@ def test_a_call_under_way_is_answered_when_the_server_stops() -> None:
 
 
 def test_a_caller_who_says_nothing_does_not_hold_up_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.grpc.server._LAST_SECONDS", 0.05)
-    monkeypatch.setattr("recollect.grpc.patience.LONGEST_LOOK_AWAY", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server._LAST_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.deadlines.LONGEST_LOOK_AWAY", 0.05)
     with (
         a_place(seconds=2 * PATIENT, threads=1) as place,
         place.channel() as channel,

@@ -19,14 +19,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 import recollect
-from recollect.mcp.catalogue import Toolsets, toolsets
-from recollect.mcp.server import Door
+from recollect.api.auth import WHOLE, Grant, Reach, Right
+from recollect.api.dispatcher import Asked, Front, Limits
+from recollect.api.host_policy import Gate
+from recollect.api.keys import Key, caller_of, issue
+from recollect.api.operation_runner import Service
 from recollect.model.scope import Scope
-from recollect.service.access import WHOLE, Grant, Reach, Right
-from recollect.service.front import Asked, Front, Limits
-from recollect.service.gate import Gate
-from recollect.service.keys import Key, caller_of, issue
-from recollect.service.service import Service
+from recollect.server.mcp.catalog import Toolsets, toolsets
+from recollect.server.mcp.http_transport import Door
 
 ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
 ALL = toolsets("core,episodes,observations,operator")

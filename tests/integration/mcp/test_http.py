@@ -14,8 +14,8 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from recollect.service.access import Right
-from recollect.service.front import Limits
+from recollect.api.auth import Right
+from recollect.api.dispatcher import Limits
 from tests.tables import table
 
 from .rig import ERAS, NOW, Office, address_of, call, over_http, problem, serving

@@ -10,7 +10,7 @@ import pytest
 from mcp_types import JSONRPCRequest
 
 import recollect
-from recollect.mcp.stdio import EDGE, LONGEST, TooLong, read_lines
+from recollect.server.mcp.stdio_transport import EDGE, LONGEST, TooLong, read_lines
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 from tests.tables import table
 

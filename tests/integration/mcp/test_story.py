@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import recollect
-from recollect.mcp.catalogue import CORE, in_toolsets, toolsets
-from recollect.service.access import Right
+from recollect.api.auth import Right
+from recollect.server.mcp.catalog import CORE, in_toolsets, toolsets
 
 from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 

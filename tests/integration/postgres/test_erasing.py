@@ -18,15 +18,15 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import StoreBusy, StoreError
+from recollect.factory import index_scope, re_embed, sweep
 from recollect.model.erasure import ON_A_SERVER
 from recollect.model.level import Level
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.stores.postgres import operating, sweeping
+from recollect.stores.postgres import admin_connection, table_rewrite
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.statements import statements
-from recollect.testing.keeping import Clock
-from recollect.wiring import index_scope, re_embed, sweep
+from recollect.stores.sql.statements import statements
+from recollect.testing.store_builders import Clock
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, until
 from tests.integration.postgres.scene import an_engine as any_engine
 from tests.postgres import Server, admin_url
@@ -453,7 +453,7 @@ def test_what_is_large_is_left_to_an_operator(
     engine: recollect.Engine, fresh_store_url: str, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    monkeypatch.setattr(sweeping, "AT_ONCE", 1)
+    monkeypatch.setattr(table_rewrite, "AT_ONCE", 1)
     erasure = engine.erase(scope=ANA, id=secret.id)
     assert "run `recollect admin sweep` when that does no harm" in (erasure.search.unfinished or "")
     assert files.has(ALLERGY) == [True]
@@ -467,7 +467,7 @@ def test_a_large_index_of_the_nearest_is_left_to_an_operator(
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     index_scope(fresh_store_url, ANA)
-    monkeypatch.setattr(sweeping, "NEAR_AT_ONCE", 1)
+    monkeypatch.setattr(table_rewrite, "NEAR_AT_ONCE", 1)
     assert not engine.erase(scope=ANA, id=secret.id).proven
     assert sweep(fresh_store_url).erasures == 1
 
@@ -500,7 +500,7 @@ def test_what_is_erased_while_another_sweeps_waits_for_its_own_turn(
 ) -> None:
     first, second = (engine.remember(f"{ALLERGY} {number}", scope=ANA) for number in range(2))
     with ThreadPoolExecutor(2) as pool, an_engine(fresh_store_url) as patient:
-        with operating.alone(fresh_store_url, "a database", 5):
+        with admin_connection.alone(fresh_store_url, "a database", 5):
             both = [pool.submit(patient.erase, scope=ANA, id=one.id) for one in (first, second)]
             until(lambda: unswept(admin) == 2)
             assert not any(one.done() for one in both)

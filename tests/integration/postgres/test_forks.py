@@ -13,9 +13,9 @@ import pytest
 
 import recollect
 from recollect.errors import RecollectError
-from recollect.stores import ending
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock, a_note, put, seen
+from recollect.stores.sql import atexit_flush
+from recollect.testing.store_builders import Clock, a_note, put, seen
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
 
@@ -155,5 +155,5 @@ def test_a_process_that_closes_nothing_keeps_what_it_put_off(
 
 
 def _recall_and_end(url: str) -> None:
-    ending.AT_EXIT = 60.0
+    atexit_flush.AT_EXIT = 60.0
     an_engine(url).recall("a seat", scope=ANA)

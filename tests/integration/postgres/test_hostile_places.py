@@ -8,11 +8,11 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import ScopeError
+from recollect.factory import index_scope
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.builders import SCOPE
-from recollect.testing.keeping import Clock, a_note, put
-from recollect.wiring import index_scope
+from recollect.testing.store_builders import Clock, a_note, put
 from tests.postgres import admin_url
 
 SEAT = "Ana prefers window seats."

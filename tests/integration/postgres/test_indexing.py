@@ -12,15 +12,15 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError
-from recollect.model.indexing import Indexed
+from recollect.factory import drop_index, drop_useless_indexes, index_scope, indexes, re_embed
 from recollect.model.scope import Scope
-from recollect.ports import Writing
+from recollect.model.vector_index import Indexed
+from recollect.protocols import Writing
 from recollect.providers.hashing import Hashing
-from recollect.stores.postgres.indexing import PostgresIndexing, index_name
-from recollect.stores.postgres.reach import Reach
+from recollect.stores.postgres.rls_scope import Reach
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, put
-from recollect.wiring import drop_index, drop_useless_indexes, index_scope, indexes, re_embed
+from recollect.stores.postgres.vector_index import PostgresIndexing, index_name
+from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, undone, until
 from tests.postgres import ROLE, Server, admin_url
 from tests.postgres.pooler import a_pooler

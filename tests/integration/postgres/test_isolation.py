@@ -15,14 +15,14 @@ import recollect
 from recollect.errors import NotFound
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.stores.postgres import session
+from recollect.stores.postgres import transaction
 from recollect.stores.postgres.adapters import register
-from recollect.stores.postgres.reach import Reach
-from recollect.stores.postgres.session import PostgresSession
+from recollect.stores.postgres.rls_scope import Reach
 from recollect.stores.postgres.sql import SQL
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.relational.rows import STATE
-from recollect.testing.keeping import Clock
+from recollect.stores.postgres.transaction import PostgresSession
+from recollect.stores.sql.rows import STATE
+from recollect.testing.store_builders import Clock
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone
 from tests.postgres import ROLE, Server
 
@@ -338,7 +338,7 @@ def shown(admin: Db, given: dict[str, Any], *first: sql.Composed | str) -> dict[
 
 @pytest.fixture
 def unconditional(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "SQL", {name: bare(text) for name, text in SQL.items()})
+    monkeypatch.setattr(transaction, "SQL", {name: bare(text) for name, text in SQL.items()})
 
 
 @pytest.mark.usefixtures("unconditional")

@@ -8,10 +8,10 @@ import pytest
 
 import recollect
 from recollect.model.scope import Scope
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.stores.postgres import writer
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note
+from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note
 from tests.integration.postgres.proxy import PATIENCE, Proxy, a_proxy
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server

@@ -16,14 +16,14 @@ import recollect
 from recollect.cli.main import cli
 from recollect.engine import move
 from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
-from recollect.model.trace import Trace
+from recollect.factory import migrate_store
+from recollect.model.context_record import Trace
 from recollect.model.usage import Use
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.keeping import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
-from recollect.wiring import migrate_store
+from recollect.testing.store_builders import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
 from tests.contract.histories import TWO_ROOTS, Look, Write, histories, looks, traces, tracing
 from tests.contract.test_archives_agree import exported, forward
 from tests.integration.postgres import writers_rig as rig

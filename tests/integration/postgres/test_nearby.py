@@ -14,18 +14,18 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import EmbedderMismatch, StoreBusy
+from recollect.factory import drop_index, index_scope, re_embed
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
-from recollect.model.probe import Probe
 from recollect.model.scope import Scope
-from recollect.ranking import bounded
+from recollect.ranking import bound_pruning
 from recollect.ranking.proof import Stopped
 from recollect.ranking.result import Ranking
-from recollect.stores.postgres import nearby
-from recollect.stores.postgres.reach import Reach
+from recollect.retrieval.evidence import Probe
+from recollect.stores.postgres import vector_search
+from recollect.stores.postgres.rls_scope import Reach
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transactions import EVERYTHING, seen
-from recollect.wiring import drop_index, index_scope, re_embed
+from recollect.stores.postgres.transaction_runner import EVERYTHING, seen
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server
 
@@ -109,8 +109,8 @@ def facts(ranking: Ranking) -> object:
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few are found by the index and asked about at first, so that there is a second time, and some are passed over."""
-    monkeypatch.setattr(nearby, "NEAREST", 40)
-    monkeypatch.setattr(bounded, "AT_FIRST", 5)
+    monkeypatch.setattr(vector_search, "NEAREST", 40)
+    monkeypatch.setattr(bound_pruning, "AT_FIRST", 5)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -319,7 +319,7 @@ def test_nobody_else_is_near(store: PostgresStore) -> None:
     """With the conditions of the statements taken out, row-level security still shows no one else's."""
     question = sql.Literal(f"[{','.join(['1'] * DIMENSIONS)}]")
     marks = {"vectors": sql.Identifier(store._database.vectors), "vector": question}
-    statement = sql.SQL(nearby._NEAR.partition(" WHERE ")[0]).format(**marks)
+    statement = sql.SQL(vector_search._NEAR.partition(" WHERE ")[0]).format(**marks)
 
     def shown(reach: Reach) -> set[int]:
         return {content for content, _ in seen(store._database, reach, lambda db: db.composed(statement))}

@@ -8,14 +8,14 @@ import psycopg
 import pytest
 
 import recollect
+from recollect.model.context_record import Trace
 from recollect.model.level import Level
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
-from recollect.stores.migrate import migrations
 from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.ledger import Ledger
+from recollect.stores.postgres.migration_log import Ledger
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sql.migrations import migrations
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import ROLE, Server, admin_url
 

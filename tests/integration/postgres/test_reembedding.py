@@ -9,15 +9,15 @@ import psycopg
 import pytest
 
 import recollect
+from recollect.factory import re_embed
 from recollect.model.encoder import Encoder
 from recollect.model.reembedding import Stage
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.providers.hashing import Hashing
 from recollect.stores.postgres.reembedding import PostgresReembedding
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.relational.session import Session
-from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, put
-from recollect.wiring import re_embed
+from recollect.stores.sql.transaction import Session
+from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put
 from tests.postgres import admin_url
 
 T = TypeVar("T")

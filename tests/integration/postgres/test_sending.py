@@ -8,14 +8,14 @@ import pytest
 
 from recollect.errors import Conflict, StoreError
 from recollect.model.archive import Saved
-from recollect.model.kept import Kept
+from recollect.model.idempotency import Kept
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
 from recollect.model.verdict import Created
-from recollect.ports import Writing
+from recollect.protocols import Writing
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.builders import NOW
-from recollect.testing.keeping import ENCODER, Clock, a_direction, a_note, put, seen
+from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put, seen
 from tests.integration.postgres.scene import named
 from tests.postgres import Server, admin_url
 

@@ -12,7 +12,7 @@ import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock, a_note, put, seen
+from recollect.testing.store_builders import Clock, a_note, put, seen
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, named, until
@@ -133,7 +133,7 @@ def test_changes_that_want_two_roots_in_either_order_both_come_through(postgres_
         def change(*order: str) -> None:
             waited = list[int]()
 
-            def act(writing: recollect.ports.Writing) -> None:
+            def act(writing: recollect.protocols.Writing) -> None:
                 for place, root in enumerate(order):
                     writing.put(a_note(f"{root} of {order[0]}", scope=recollect.Scope.parse(root)), None)
                     if place == 0 and not waited:

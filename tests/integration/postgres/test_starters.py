@@ -10,12 +10,12 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import SchemaMismatch, StoreError
-from recollect.stores.migrate import Migration, migrations
 from recollect.stores.postgres import extension
 from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.ledger import Ledger
+from recollect.stores.postgres.migration_log import Ledger
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock
+from recollect.stores.sql.migrations import Migration, migrations
+from recollect.testing.store_builders import Clock
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, a_role, an_engine, grant, named, until

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from recollect.stores import relational
+from recollect.stores import sql as shared
 from recollect.stores.postgres.sql import SQL as POSTGRES
-from recollect.stores.relational.rows import STATE
+from recollect.stores.sql.rows import STATE
 from recollect.stores.sqlite.sql import SQL as SQLITE
 from tests.integration.postgres.scene import Db, undone
 from tests.postgres import Server
@@ -37,7 +37,7 @@ OF_A_ROOT = sorted(name for name, text in POSTGRES.items() if "%(root)s" in text
 
 def asked_for() -> Iterator[str]:
     """The name of every statement that is asked for whatever the dialect is."""
-    (folder,) = relational.__path__
+    (folder,) = shared.__path__
     for file in Path(folder).glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and _called(node.func) in ASKED_BY:

@@ -6,9 +6,9 @@ from contextlib import closing
 import psycopg
 
 import recollect
-from recollect.stores.postgres import connecting
+from recollect.stores.postgres import pool
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock, a_note, put, seen
+from recollect.testing.store_builders import Clock, a_note, put, seen
 from tests.postgres import admin_url
 
 HELD, FREE = recollect.Scope.parse("held/ana"), recollect.Scope.parse("free/ana")
@@ -26,7 +26,7 @@ def test_writers_who_wait_for_a_root_keep_nobody_from_reading_another(postgres_s
         holder.execute("SELECT FROM recollect.roots WHERE root = 'held' FOR UPDATE")
         writers = [
             threading.Thread(target=put, args=(store, a_note(f"{n}", text=f"number {n}", scope=HELD)))
-            for n in range(connecting.MOST_CONNECTIONS)
+            for n in range(pool.MOST_CONNECTIONS)
         ]
         for writer in writers:
             writer.start()

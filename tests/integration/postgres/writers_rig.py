@@ -6,9 +6,9 @@ from multiprocessing.connection import Connection
 
 from recollect.engine import move
 from recollect.errors import RecollectError, StoreBusy
+from recollect.factory import migrate_store
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.keeping import Clock
-from recollect.wiring import migrate_store
+from recollect.testing.store_builders import Clock
 from tests.integration.postgres.scene import an_engine
 
 BATCH = 20

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.parts import WEIGHTS
+from recollect.providers.embedder_assets import WEIGHTS
 from recollect.providers.tensors import tensors
 
 Array = NDArray[Any]

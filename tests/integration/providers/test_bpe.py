@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from recollect.providers.bpe import MAX_CACHED_CHARS, SPACE, BytePairTokenizer
-from recollect.providers.parts import TABLE_TOKENIZER
+from recollect.providers.embedder_assets import TABLE_TOKENIZER
 from tests.gate.bench import JUDGEMENTS
 
 CONTENT = TABLE_TOKENIZER.read()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
-from recollect.model.tally import Tally
+from recollect.model.llm_usage import Tally
 from recollect.providers.chat import FRAME, LONGEST, LONGEST_ANSWER, MOST_WRITTEN, Chat, Question, Wrong
-from recollect.providers.endpoint import LARGEST_ANSWER, Patience
+from recollect.providers.http_client import LARGEST_ANSWER, Patience
 from tests.tables import table
 
 from .chat_server import USAGE, completing, cutting_a_chunk, refusing, resetting, streaming

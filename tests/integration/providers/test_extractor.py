@@ -14,9 +14,9 @@ from recollect.errors import FieldError, ProviderBusy, ProviderError
 from recollect.model.conversation import Role, Said
 from recollect.model.extraction import Extract, Extraction, Objection, Prices
 from recollect.model.memory import Kind
-from recollect.ports import Extractor
-from recollect.providers.endpoint import Patience
+from recollect.protocols import Extractor
 from recollect.providers.extractor import LONGEST_QUOTE, LONGEST_TEXT, MOST_ASKED, MOST_PROPOSED, ChatExtractor
+from recollect.providers.http_client import Patience
 from recollect.providers.transcript import windows
 from recollect.providers.windows import MOST_WINDOWS, WINDOW
 from tests.examples import at_most

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
-from recollect.ports import Embedder
-from recollect.providers.endpoint import LARGEST_ANSWER, Patience
-from recollect.providers.http import MOST_CHARACTERS, MOST_TEXTS, Http
+from recollect.protocols import Embedder
+from recollect.providers.http_client import LARGEST_ANSWER, Patience
+from recollect.providers.openai_embeddings import MOST_CHARACTERS, MOST_TEXTS, Http
 from recollect.testing.embedder_contract import EmbedderContract, embed
 from tests.tables import table
 

@@ -11,11 +11,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from recollect.errors import ProviderError
-from recollect.ports import Embedder
+from recollect.protocols import Embedder
 from recollect.providers import minilm_graph
-from recollect.providers.made import made
+from recollect.providers.embedder_assets import WEIGHTS, WEIGHTS_TOKENS
 from recollect.providers.minilm import NAME, MiniLM
-from recollect.providers.parts import WEIGHTS, WEIGHTS_TOKENS
+from recollect.providers.model_cache import made
 from recollect.testing.embedder_contract import HOSTILE, TEXTS, EmbedderContract, embed
 from tests.tables import table
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ProviderError
-from recollect.providers.parts import MINILM, WORDLLAMA, Bundled, Carried, Kit
+from recollect.providers.embedder_assets import MINILM, WORDLLAMA, Bundled, Carried, Kit
 from tests.tables import table
 
 CONTENT = b"weights"

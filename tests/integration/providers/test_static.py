@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.ports import Embedder
-from recollect.providers.parts import TABLE, TABLE_TOKENIZER
+from recollect.protocols import Embedder
+from recollect.providers.embedder_assets import TABLE, TABLE_TOKENIZER
 from recollect.providers.static import AT_ONCE, Static
 from recollect.testing.embedder_contract import TEXTS, EmbedderContract, embed
 from tests.tables import table
@@ -77,7 +77,7 @@ def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
 def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(tmp_path: Path) -> None:
     files = shutil.ignore_patterns(TABLE.file, TABLE_TOKENIZER.file, "__pycache__")
     shutil.copytree(Path(recollect.__file__).parent, tmp_path / "recollect", ignore=files)
-    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.choose import embedder\n"
+    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.registry import embedder\n"
     fix = "install recollect again (in its folder: pip install .)"
     problems = {
         "auto": f"no embedder is installed; {fix}",

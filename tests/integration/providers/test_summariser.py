@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from recollect.admission.orders import orders_in
+from recollect.admission.prompt_injection import orders_in
 from recollect.errors import FieldError, ProviderBusy, ProviderError
 from recollect.model.extraction import Prices
 from recollect.model.level import Level
+from recollect.model.llm_usage import Tally
 from recollect.model.memory import MemoryId
 from recollect.model.summary import (
     LONGEST_BULLET,
@@ -26,10 +27,9 @@ from recollect.model.summary import (
     Passage,
     Summary,
 )
-from recollect.model.tally import Tally
-from recollect.ports import Summariser
-from recollect.providers.endpoint import Patience
-from recollect.providers.summariser import (
+from recollect.protocols import Summariser
+from recollect.providers.http_client import Patience
+from recollect.providers.summarizer import (
     LONGEST_KEYWORD,
     LONGEST_WRITTEN,
     MOST_PROPOSED,

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 import recollect
-from recollect.ports import Purpose
+from recollect.protocols import Purpose
 from recollect.providers.hashing import Hashing
 from recollect.providers.vectors import Vectors
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking

@@ -14,9 +14,9 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import RecollectError
-from recollect.stores import ending
+from recollect.stores.sql import atexit_flush
 from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite.turn import _lock
+from recollect.stores.sqlite.process_lock import _lock
 from recollect.stores.sqlite.writer import Writer
 from tests.integration.sqlite.scene import a_database, note
 
@@ -142,7 +142,7 @@ PATIENCE = 60.0
 def ends(path: str, patience: float = PATIENCE) -> None:
     """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
     _complain_aloud()
-    ending.AT_EXIT = float(patience)
+    atexit_flush.AT_EXIT = float(patience)
     writer = Writer(a_database(path))
     writer.later(note("first"))
     Writer(a_database(path)).later(note("second"))
@@ -157,7 +157,7 @@ KEPT: list[Writer] = []
 def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
     """Write what is written at once, and end when told; the writer is gone by then, or kept."""
     _complain_aloud()
-    ending.AT_EXIT = PATIENCE
+    atexit_flush.AT_EXIT = PATIENCE
     writer = Writer(a_database(path))
     writer.write(note("first"))
     KEPT.extend([writer] if kept else [])
@@ -168,7 +168,7 @@ def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
 def ends_while_it_writes(path: str) -> None:
     """End while another thread goes on writing."""
     _complain_aloud()
-    ending.AT_EXIT = PATIENCE
+    atexit_flush.AT_EXIT = PATIENCE
     writer = Writer(a_database(path))
 
     def write() -> None:

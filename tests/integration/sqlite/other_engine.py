@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 
 import recollect
+from recollect.factory import re_embed
 from recollect.model.reembedding import Progress, Stage
 from recollect.stores.sqlite.verify import Known, verify
-from recollect.wiring import re_embed
 from tests.integration.sqlite.engines import SCOPE
 from tests.integration.sqlite.models import FORMER, NEW, Watched
 from tests.integration.sqlite.other import obey, say, until_told

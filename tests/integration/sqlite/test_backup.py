@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.engine.dependencies import World
 from recollect.engine.engine import Engine
-from recollect.engine.world import World
-from recollect.stores.dictionary import DictionaryStore
-from recollect.wiring import verify
+from recollect.factory import verify
+from recollect.testing.reference_store import DictionaryStore
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
 

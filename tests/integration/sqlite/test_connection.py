@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreBusy, StoreError
-from recollect.stores.sqlite import clerk, turn
+from recollect.stores.sqlite import process_lock, writer_thread
 from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database
+from recollect.stores.sqlite.driver_errors import ours, translated
 from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.translation import ours, translated
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 from tests.rights import heeding
 from tests.tables import table
@@ -358,7 +358,7 @@ def test_what_is_in_memory_is_shared_by_the_threads(monkeypatch: pytest.MonkeyPa
 
 
 def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clerk, "MOST", 1)
+    monkeypatch.setattr(writer_thread, "MOST", 1)
     database = a_database(":memory:")
     readers = Readers(database)
     begun = threading.Event()
@@ -373,7 +373,9 @@ def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyP
             done = pool.submit(writer.write, change)
             assert begun.wait(30)
             with pytest.raises(StoreBusy):
-                writer.write(note("never"), timeout=2 * clerk.ROUND)  # longer than SQLite's own lock is waited for
+                writer.write(
+                    note("never"), timeout=2 * writer_thread.ROUND
+                )  # longer than SQLite's own lock is waited for
         assert done.result() == 1
     assert notes(database) == ["first"]
     readers.close()
@@ -511,7 +513,7 @@ def test_what_others_moved_into_the_file_after_the_log_was_deleted_is_not_overwr
 def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn, "STANDSTILL", 60.0)  # or a slow checkpoint would be gone past
+    monkeypatch.setattr(process_lock, "STANDSTILL", 60.0)  # or a slow checkpoint would be gone past
     database = a_database(path)
     readers = Readers(database)
     with a_writer(database) as writer:
@@ -519,7 +521,7 @@ def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(
         before = path.stat().st_mtime_ns
         with readers.reading() as db:
             db.execute("SELECT count(*) FROM notes").fetchall()  # holds on to all that comes after
-            writer.write(note("x" * (clerk.CHECKPOINT * PAGE_SIZE)))
+            writer.write(note("x" * (writer_thread.CHECKPOINT * PAGE_SIZE)))
             after = database.turn()
             assert after.take()  # behind the checkpoint, which is part of the writer's turn
             after.leave()

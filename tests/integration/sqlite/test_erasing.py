@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.evidence import analysis
+from recollect.factory import verify
 from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.wiring import verify
+from recollect.text import tokenizer
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, Ticking, an_engine, content
 
 ALLERGY = "Ana is allergic to peanuts, and nobody but her doctor may know"
@@ -392,6 +392,6 @@ def test_nothing_that_is_kept_in_memory_outlives_an_erasure() -> None:
             engine.search("peanuts", scope=SCOPE)
         assert embedder.asked == [ALLERGY, "peanuts"]
         engine.erase(scope=SCOPE, id=secret.id)
-        assert analysis.key.cache_info().currsize == 0
+        assert tokenizer.key.cache_info().currsize == 0
         engine.search("peanuts", scope=SCOPE)
         assert embedder.asked == [ALLERGY, "peanuts", "peanuts"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.wiring import verify
+from recollect.factory import verify
 from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.test_archive import a_later_engine, a_life, sealed
 

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.stores import ending
-from recollect.stores.sqlite import forks
+from recollect.stores.sql import atexit_flush
+from recollect.stores.sqlite import fork
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.readers import Readers
 from recollect.stores.sqlite.writer import Writer
@@ -38,7 +38,7 @@ def database(tmp_path: Path) -> Database:
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork waits for whoever reads or writes, however slow the machine is."""
-    monkeypatch.setattr(forks, "PATIENCE", 60.0)
+    monkeypatch.setattr(fork, "PATIENCE", 60.0)
 
 
 def forked(act: Callable[[], object]) -> str:
@@ -158,7 +158,7 @@ def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(d
 
     def read() -> None:
         while not over.is_set():
-            with forks.inside():
+            with fork.inside():
                 over.wait(0.005)  # so that with many threads there is always one
 
     threads = [threading.Thread(target=read) for _ in range(16)]
@@ -193,7 +193,7 @@ def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None
 def test_a_child_that_was_forked_while_a_thread_was_reading_is_told_so(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forks, "PATIENCE", 0.05)
+    monkeypatch.setattr(fork, "PATIENCE", 0.05)
     readers = Readers(database)
     reading, over = threading.Event(), threading.Event()
 
@@ -348,7 +348,7 @@ def test_a_process_of_multiprocessing_that_gives_up_says_so_once_for_every_store
 
 def _put_off_and_end(folder: Path) -> None:
     logging.basicConfig(filename=folder / "log", format="%(message)s", force=True)
-    ending.AT_EXIT = 0.5
+    atexit_flush.AT_EXIT = 0.5
     for path in sorted(folder.glob("*.db")):
         KEPT.append(Writer(a_database(path)))
         KEPT[-1].later(note("never"))
@@ -359,5 +359,5 @@ KEPT: list[Writer] = []
 
 
 def _recall_and_end(path: Path) -> None:
-    ending.AT_EXIT = 60.0
+    atexit_flush.AT_EXIT = 60.0
     an_engine(path, clock=None).recall("a seat", scope=SCOPE)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.factory import verify
 from recollect.model.archive import Imported
-from recollect.wiring import verify
 from tests.integration.sqlite.engines import SCOPE, an_engine, content
 from tests.integration.sqlite.scene import Other
 from tests.integration.sqlite.test_archive import a_later_engine

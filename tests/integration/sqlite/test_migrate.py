@@ -6,8 +6,8 @@ import apsw
 import pytest
 
 from recollect.errors import SchemaMismatch, StoreError
-from recollect.stores.migrate import Migration, migrations
-from recollect.stores.sqlite import seal
+from recollect.stores.sql.migrations import Migration, migrations
+from recollect.stores.sqlite import checksum
 from recollect.stores.sqlite.backup import backup
 from recollect.stores.sqlite.connection import Database
 from tests.integration.sqlite.scene import FOLDER, LATER, Other, a_database, a_writer, note, notes
@@ -205,10 +205,10 @@ def test_a_backup_that_is_brought_up_to_date_is_a_store_even_if_the_process_is_k
     db = database.connect_reading()
     backup(db, tmp_path / "backup.db", 0o600, lambda _, __: None)
     database.disconnect(db)
-    assert seal.is_there(tmp_path / "backup.db")
+    assert checksum.is_there(tmp_path / "backup.db")
     held = apsw.Connection(str(tmp_path / "backup.db"))  # so that the log is not merged
     held.execute("SELECT count(*) FROM notes").fetchall()
     a_database(tmp_path / "backup.db", folder=LATER)
     assert (tmp_path / "backup.db-wal").stat().st_size
-    assert not seal.is_there(tmp_path / "backup.db")
+    assert not checksum.is_there(tmp_path / "backup.db")
     held.close()

@@ -8,17 +8,17 @@ import apsw
 import pytest
 
 import recollect
-from recollect.evidence import analysis, entities, sameness
+from recollect.factory import verify
+from recollect.model.context_record import Trace
 from recollect.model.level import Level
 from recollect.model.memory import Status, said_hash
 from recollect.model.scope import Scope
-from recollect.model.trace import Trace
 from recollect.model.trust import Trust
-from recollect.stores.migrate import migrations
+from recollect.stores.sql.migrations import migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.keeping import Clock
-from recollect.wiring import verify
+from recollect.testing.store_builders import Clock
+from recollect.text import entities, paraphrase, tokenizer
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
 ANA = "acme/ana"
@@ -114,5 +114,5 @@ READ_BY = {8: {"terms": "1", "likeness": "2", "names": "1"}}
 
 
 def test_other_rules_of_reading_come_with_a_migration_that_reads_again() -> None:
-    rules = {"terms": analysis.VERSION, "likeness": sameness.VERSION, "names": entities.VERSION}
+    rules = {"terms": tokenizer.VERSION, "likeness": paraphrase.VERSION, "names": entities.VERSION}
     assert {len(migrations(MIGRATIONS)): rules} == READ_BY

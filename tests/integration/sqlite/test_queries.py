@@ -9,11 +9,11 @@ import apsw
 import pytest
 
 from recollect.model.scope import Scope
-from recollect.stores.relational.archive import inventory, saved
-from recollect.stores.relational.counting import count
+from recollect.stores.sql.archive import inventory, saved
+from recollect.stores.sql.stats import count
 from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.session import SqliteSession
 from recollect.stores.sqlite.sql import SQL
+from recollect.stores.sqlite.transaction import SqliteSession
 from tests.integration.sqlite.engines import SCOPE, an_engine
 
 

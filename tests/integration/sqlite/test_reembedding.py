@@ -11,13 +11,13 @@ import pytest
 import recollect
 from recollect.engine import reembed
 from recollect.engine.reembed import BATCH, HURRIED, PATIENT
+from recollect.factory import re_embed
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.reembedding import Progress, Reembedded, Stage
 from recollect.model.scope import Scope
 from recollect.providers.hashing import Hashing
 from recollect.stores.sqlite.reembedding import SqliteReembedding
-from recollect.wiring import re_embed
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine
 from tests.integration.sqlite.models import (
     FORMER,

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.erasure import Search
-from recollect.stores.relational import finding
-from recollect.stores.relational.finding import Finder, runs
-from recollect.stores.relational.pieces import ANCHOR, PIECE, cut
-from recollect.stores.sqlite.remains import cells, search
+from recollect.stores.sql import byte_search
+from recollect.stores.sql.byte_search import Finder, runs
+from recollect.stores.sql.erasure_needles import ANCHOR, PIECE, cut
+from recollect.stores.sqlite.residue import cells, search
 
 SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
 
@@ -131,7 +131,7 @@ def leave_in_a_gap(database: apsw.Connection, said: bytes) -> None:
 def test_of_what_is_everywhere_not_every_place_is_looked_at(
     database: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "EVERYWHERE", 10)
+    monkeypatch.setattr(byte_search, "EVERYWHERE", 10)
     database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
     said = SAID[:PIECE].decode()
     database.executemany("INSERT INTO words VALUES (?, ?)", [(str(number), said) for number in range(40)])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.stores.sqlite import turn as lines
-from recollect.stores.sqlite.turn import Gate, Line, NoTurn, Turn, turn
+from recollect.stores.sqlite import process_lock as lines
+from recollect.stores.sqlite.process_lock import Gate, Line, NoTurn, Turn, turn
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 Make = Callable[[str, int], Turn]

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 import recollect
+from recollect.factory import verify
 from recollect.model.encoder import Encoder
 from recollect.model.report import Report
-from recollect.stores.sqlite import checking, descriptors, seal
-from recollect.wiring import verify
+from recollect.stores.sqlite import checksum, descriptors, integrity_check
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine, an_engine
 
 
@@ -180,12 +180,12 @@ def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkey
 def test_a_seal_is_at_the_end_of_a_file_and_not_in_its_last_page(tmp_path: Path) -> None:
     page = bytes(16) + (512).to_bytes(2) + bytes(512 - 18)
     file = tmp_path / "store.db"
-    file.write_bytes(page + bytes(512 - seal.LENGTH) + seal.MARK + bytes(32))
-    assert seal.seal_of(file) is seal.Seal.ABSENT
-    file.write_bytes(page + seal.MARK + bytes(32))
-    assert seal.seal_of(file) is seal.Seal.BROKEN
+    file.write_bytes(page + bytes(512 - checksum.LENGTH) + checksum.MARK + bytes(32))
+    assert checksum.seal_of(file) is checksum.Seal.ABSENT
+    file.write_bytes(page + checksum.MARK + bytes(32))
+    assert checksum.seal_of(file) is checksum.Seal.BROKEN
     file.write_bytes(page + bytes(48))
-    assert seal.seal_of(file) is seal.Seal.CUT
+    assert checksum.seal_of(file) is checksum.Seal.CUT
 
 
 def test_a_seal_that_is_taken_off_while_it_is_looked_at_is_not_broken(
@@ -194,8 +194,8 @@ def test_a_seal_that_is_taken_off_while_it_is_looked_at_is_not_broken(
     blocks = descriptors.blocks
 
     def taken_off(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
-        if seal.is_there(path):
-            seal.take_off(path)
+        if checksum.is_there(path):
+            checksum.take_off(path)
         return blocks(path, **given)
 
     monkeypatch.setattr(descriptors, "blocks", taken_off)
@@ -207,7 +207,7 @@ def test_every_step_of_a_check_is_told(store: Path) -> None:
     told: list[tuple[int, int]] = []
     assert verify(store, progress=lambda done, total: told.append((done, total))).ok
     assert told == [(step, told[0][1]) for step in range(1, told[0][1] + 1)]
-    assert len(told) == len(checking.CHECKS) + 3
+    assert len(told) == len(integrity_check.CHECKS) + 3
     with pytest.raises(recollect.FieldError, match="progress"):
         verify(store, progress=7)  # type: ignore[arg-type]
 

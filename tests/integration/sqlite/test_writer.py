@@ -17,12 +17,12 @@ import apsw
 import pytest
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.stores.sqlite import clerk, turn
-from recollect.stores.sqlite.clerk import CHECKPOINT
+from recollect.stores.sqlite import process_lock, writer_thread
 from recollect.stores.sqlite.connection import PAGE_SIZE, Database
 from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.waiting import Asked
+from recollect.stores.sqlite.write_queue import Asked
 from recollect.stores.sqlite.writer import MOST_PUT_OFF, Writer
+from recollect.stores.sqlite.writer_thread import CHECKPOINT
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 MOMENT = 0.05
@@ -43,13 +43,13 @@ def writer(database: Database) -> Iterator[Writer]:
 @pytest.fixture(autouse=True)
 def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction goes on until nothing waits, however slow the machine is."""
-    monkeypatch.setattr(clerk, "LONGEST", 60.0)
+    monkeypatch.setattr(writer_thread, "LONGEST", 60.0)
 
 
 @pytest.fixture
 def no_way_past(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody goes past whoever has the turn, however late it is noticed on a slow machine that a time is over."""
-    monkeypatch.setattr(turn, "STANDSTILL", 60.0)
+    monkeypatch.setattr(process_lock, "STANDSTILL", 60.0)
 
 
 @contextmanager
@@ -712,8 +712,8 @@ def test_changes_and_what_is_done_alone_keep_their_order(writer: Writer) -> None
 def test_the_log_stays_short_while_others_read_all_the_time(
     database: Database, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clerk, "CHECKPOINT", 50)
-    monkeypatch.setattr(clerk, "LONG_LOG", 200)
+    monkeypatch.setattr(writer_thread, "CHECKPOINT", 50)
+    monkeypatch.setattr(writer_thread, "LONG_LOG", 200)
     readers = Readers(database)
     over = threading.Event()
 

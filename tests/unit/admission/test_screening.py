@@ -7,7 +7,7 @@ from tests.tables import table
 
 from recollect.admission.policy import OnSecret, SecretsPolicy
 from recollect.admission.screening import PRIVATE, PROSE, Screened, clean, screen
-from recollect.engine.change import Revision
+from recollect.engine.edit import Revision
 from recollect.engine.merge import Wording
 from recollect.model.draft import Draft
 from recollect.model.memory import MemoryId

@@ -6,12 +6,12 @@ import ablation
 import pytest
 
 from recollect.evaluation.figures import Answer, Outcome, outcome
-from recollect.evaluation.judgements import Query
+from recollect.evaluation.judgments import Query
 from recollect.evaluation.measures import ndcg
 from recollect.model.scope import Scope
-from recollect.ranking.measured import fingerprint
 from recollect.ranking.profile import Hearing
 from recollect.ranking.profiles import built_in
+from recollect.ranking.tuning_report_check import fingerprint
 from recollect.version import __version__
 from tests.tables import table
 

@@ -7,8 +7,8 @@ import ablation
 from peers import page, results
 from peers.roster import PEERS
 
-from recollect.ranking.measured import fingerprint
 from recollect.ranking.profiles import built_in
+from recollect.ranking.tuning_report_check import fingerprint
 from tests.tables import table
 
 ROOT = Path(__file__).parents[3]

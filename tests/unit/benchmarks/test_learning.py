@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from learning import START, WANTED, Life, People
 
-from recollect.evaluation.material import Numbers
-from recollect.evaluation.places import Places
+from recollect.evaluation.position_bias import Places
+from recollect.evaluation.training_set import Numbers
 from tests.tables import table
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from peers import making, material
 from peers.synthetic import SPEAKERS, TURNS, synthetic
 
-from recollect.evaluation.judgements import read_judgements
-from recollect.ports import Purpose
+from recollect.evaluation.judgments import read_judgements
+from recollect.protocols import Purpose
 from recollect.providers.hashing import Hashing
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 

@@ -179,16 +179,16 @@ def test_a_thorough_run_measures_every_figure_but_times_and_datasets_that_are_el
 def test_a_name_that_another_package_has_is_a_cross_package_import_once_a_module() -> None:
     tree = ast.parse(
         "import json\n"
-        "import recollect.files\n"
+        "import recollect.atomic_files\n"
         "from recollect import config, wiring\n"
-        "from recollect.engine.world import World\n"
+        "from recollect.engine.dependencies import World\n"
         "from recollect.model.memory import Kind, Memory\n"
         "def f():\n"
         "    from recollect.model.memory import Memory\n"
     )
     found = metrics.cross_package_imports(tree, "engine")
     assert found == {
-        ("recollect.files", ""),
+        ("recollect.atomic_files", ""),
         ("recollect", "config"),
         ("recollect", "wiring"),
         ("recollect.model.memory", "Kind"),

@@ -5,7 +5,7 @@ from math import log2
 
 from peers.quality import DEPTH, Quality, quality
 
-from recollect.evaluation.judgements import Query
+from recollect.evaluation.judgments import Query
 from recollect.model.scope import Scope
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,9 +14,9 @@ from peers.quality import quality
 from peers.roster import PEERS, Peer
 from peers.running import run
 
-from recollect.evaluation.judgements import read_judgements
+from recollect.evaluation.judgments import read_judgements
 from recollect.providers.hashing import Hashing
-from recollect.ranking.measured import fingerprint
+from recollect.ranking.tuning_report_check import fingerprint
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 
 OURS = [peer for peer in PEERS if peer.driver == "recollect_engine"]

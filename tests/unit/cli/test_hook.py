@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect.cli.aside import plain, why_not
 from recollect.cli.hook import hook
+from recollect.cli.hook_runner import plain, why_not
 from recollect.errors import InvalidInput
 from tests.tables import table
 

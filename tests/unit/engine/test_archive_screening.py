@@ -6,16 +6,16 @@ from datetime import timedelta
 import pytest
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.engine import archive
+from recollect.engine import archive_format
 from recollect.errors import FieldError
 from recollect.model.archive import Content, Item, Saved, SavedVote
-from recollect.model.kept import Kept
+from recollect.model.context_record import Trace
+from recollect.model.idempotency import Kept
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.trace import Trace
 from recollect.model.usage import Use, Vote
 from recollect.model.verdict import Created
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.keeping import a_making, a_trace
+from recollect.testing.store_builders import a_making, a_trace
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]
 VECTOR = b"\0\0\x80?" + b"\0" * 28
@@ -35,7 +35,7 @@ def saved(*texts: str, **given: object) -> Saved:
 
 
 def read(item: Item, policy: SecretsPolicy) -> Saved:
-    (found,) = archive.screened([item], policy)
+    (found,) = archive_format.screened([item], policy)
     assert isinstance(found, Saved)
     return found
 
@@ -67,7 +67,7 @@ def test_a_text_that_was_a_secret_and_nothing_else_stays_as_what_was_taken_out()
 
 
 def test_whoever_refuses_secrets_is_told_the_line_and_the_reason() -> None:
-    items = archive.screened([saved("Ana sits"), saved(f"Ana says {TOKEN}")], REFUSING)
+    items = archive_format.screened([saved("Ana sits"), saved(f"Ana says {TOKEN}")], REFUSING)
     next(items)
     with pytest.raises(FieldError, match=r"line 3.*looks like a secret \(github token\)") as raised:
         next(items)
@@ -111,7 +111,7 @@ def test_what_was_asked_is_cleaned_and_never_refused() -> None:
         excluded={},
     )
     for policy in (REDACTING, REFUSING):
-        (found,) = archive.screened([trace], policy)
+        (found,) = archive_format.screened([trace], policy)
         assert found == replace(trace, question=("what now?", "what is [REDACTED: github token]?"))
 
 
@@ -124,7 +124,7 @@ def test_the_moments_and_the_remark_of_a_memory_are_kept() -> None:
 def test_what_was_made_of_a_secret_goes_with_it() -> None:
     asked = a_trace("asked", question=(f"what is {TOKEN}?",), making=a_making())
     told, other = a_trace("told", "m1", making=a_making()), a_trace("other", "m2", making=a_making())
-    _, *found = archive.screened([saved(f"Ana says {TOKEN}"), asked, told, other], REDACTING)
+    _, *found = archive_format.screened([saved(f"Ana says {TOKEN}"), asked, told, other], REDACTING)
     cleaned = ("what is [REDACTED: github token]?",)
     assert found == [
         replace(asked, question=cleaned, making=a_making(directions=None)),

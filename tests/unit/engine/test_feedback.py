@@ -7,16 +7,16 @@ from typing import TypeVar
 import pytest
 
 import recollect
+from recollect.engine.dependencies import World
 from recollect.engine.feedback import followed
-from recollect.engine.world import World
 from recollect.errors import NotFound
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.usage import UNUSED, Sign, Usage, Use
-from recollect.ports import Writing
-from recollect.stores.dictionary import DictionaryStore
+from recollect.protocols import Writing
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.keeping import Clock, a_note, a_trace, ids, put
+from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.store_builders import Clock, a_note, a_trace, ids, put
 from tests.tables import table
 
 T = TypeVar("T")

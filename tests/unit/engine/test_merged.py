@@ -5,13 +5,13 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.admission.judgement import begins
+from recollect.admission.decision import begins
 from recollect.admission.policy import Policy
 from recollect.engine.merge import Wording, merged
 from recollect.model.level import Level
-from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId
 from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.validation import LONGEST_TEXT
 from recollect.testing import NOW, a_memory
 
 DAY = timedelta(days=1)

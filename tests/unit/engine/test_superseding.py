@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.admission.policy import Policy
-from recollect.engine.succession import is_a_truth, superseding, unquoted
+from recollect.engine.supersession import is_a_truth, superseding, unquoted
 from recollect.model.level import Level
 from recollect.model.verdict import Created, Superseded
 from recollect.testing import a_memory

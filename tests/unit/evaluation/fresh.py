@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import parse
 
 from .folder import a_memory, a_query, write_folder
 

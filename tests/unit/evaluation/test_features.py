@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.evaluation import trial
+from recollect.evaluation import runner
 from recollect.evaluation.features import Features, Rivals, gather
-from recollect.evaluation.judgements import Judgements, read_judgements
-from recollect.evaluation.loaded import Loaded
-from recollect.evaluation.material import Numbers
-from recollect.ranking.parse import parse
+from recollect.evaluation.judgments import Judgements, read_judgements
+from recollect.evaluation.loaded_folder import Loaded
+from recollect.evaluation.training_set import Numbers
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import parse
 from recollect.ranking.profiles import built_in
 from tests.tables import table
 
@@ -34,7 +34,7 @@ def untold(done: int, total: int) -> None:
 def loaded(folder: Path) -> Iterator[tuple[recollect.Engine, Judgements, Loaded]]:
     judgements = read_judgements(folder)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
-        yield engine, judgements, trial.load(engine, judgements, untold)
+        yield engine, judgements, runner.load(engine, judgements, untold)
 
 
 def gathered(folder: Path, profile: Profile) -> Features:
@@ -74,7 +74,7 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
     for folder in (a_folder_with_twins(tmp_path / "twins"), fresh_folder(tmp_path / "fresh")):
         with loaded(folder) as (engine, judgements, there):
             found = gather(engine, judgements, there, profile, k=K, tell=untold)
-            answers = trial.ask(engine, judgements, there, profile, tell=untold)
+            answers = runner.ask(engine, judgements, there, profile, tell=untold)
         numbers = Numbers.of(profile)
         ranked = [found.ranked(place, numbers) for place in range(len(answers))]
         assert ranked == [answer.found for answer in answers]
@@ -105,7 +105,7 @@ def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) 
     profile = built_in("five-signal")
     with loaded(write_folder(tmp_path, memories, queries, qrels)) as (engine, judgements, there):
         found = gather(engine, judgements, there, profile, k=k, tell=untold)
-        answers = trial.ask(engine, judgements, there, profile, tell=untold)
+        answers = runner.ask(engine, judgements, there, profile, tell=untold)
     recalls, ndcgs = found.measured(Numbers.of(profile)).values()
     measured = [answer.scores([k]) for answer in answers]
     assert [answer.twins for answer in answers][:2] == [{"n0": "m0", "o0": "m0"}, {"n0": "m0"}]
@@ -118,7 +118,7 @@ def test_other_numbers_rank_as_the_engine_does_with_a_profile_that_has_them(tmp_
     other = Numbers((0.05, 0.5, 0.2, 0.1, 0.15), ())
     with loaded(fresh_folder(tmp_path)) as (engine, judgements, there):
         found = gather(engine, judgements, there, profile, k=K, tell=untold)
-        answers = trial.ask(engine, judgements, there, other.put_into(profile), tell=untold)
+        answers = runner.ask(engine, judgements, there, other.put_into(profile), tell=untold)
     assert [found.ranked(place, other) for place in range(len(answers))] == [answer.found for answer in answers]
 
 

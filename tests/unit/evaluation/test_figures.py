@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.evaluation.figures import Answer, Tokens, comparison, outcome
-from recollect.evaluation.judgements import Query
+from recollect.evaluation.judgments import Query
 from recollect.model.scope import Scope
 from tests.tables import table
 

@@ -8,10 +8,10 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.learning import LEAST, WHY, Learned, learn, omissions
-from recollect.evaluation.material import Numbers
-from recollect.evaluation.places import Places
-from recollect.model.experience import Experience, Experiences, LeftOut
+from recollect.evaluation.position_bias import Places
+from recollect.evaluation.training_set import Numbers
 from recollect.model.scope import Scope
+from recollect.model.training_example import Experience, Experiences, LeftOut
 from recollect.model.usage import Sign, Use
 from tests.tables import table
 

@@ -8,13 +8,13 @@ from recollect.admission.policy import MEASURED, UNMEASURED, DuplicatesPolicy
 from recollect.errors import FieldError, InvalidInput
 from recollect.evaluation import calibration
 from recollect.evaluation.pairs import STEPS, Calibration, Row, calibrate, read_pairs, shipped_pairs
-from recollect.providers import choose
+from recollect.providers import registry
 from tests.tables import table
 
 
 @table("model", sorted(MEASURED))
 def test_the_shipped_threshold_is_what_calibration_gives_and_it_makes_no_mistake(model: str) -> None:
-    found = calibrate(choose.embedder(model), shipped_pairs())
+    found = calibrate(registry.embedder(model), shipped_pairs())
     assert found.threshold == MEASURED[model] == DuplicatesPolicy().above(model)
     (row,) = [row for row in found.rows if row.threshold == found.threshold]
     assert row.precision == 1.0
@@ -69,7 +69,7 @@ def test_a_calibration_is_told_as_rows_and_as_fields() -> None:
             json.dumps({"old": "The cat is 3", "new": "The cat is 4", "label": "update"}),
         ]
     )
-    found = calibrate(choose.embedder("hashing"), pairs)
+    found = calibrate(registry.embedder("hashing"), pairs)
     told = calibration.fields(found)
     assert told["embedder"] == "hashing-256"
     assert [row["threshold"] for row in told["thresholds"]] == sorted(STEPS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput
 from recollect.evaluation.features import Features
 from recollect.evaluation.intervals import compare
-from recollect.evaluation.material import Numbers, Values, alike, mean
+from recollect.evaluation.training_set import Numbers, Values, alike, mean
 from recollect.evaluation.tuning import (
     DUST,
     LEAST_GAIN,

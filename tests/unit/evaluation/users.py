@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from recollect.model.experience import Experience, Experiences, Showing
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats
+from recollect.model.training_example import Experience, Experiences, Showing
 from recollect.model.usage import Sign, Use, Vote
-from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import parse
 
 ANA = Scope.parse("acme/ana")
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recollect.importers.formats import FORMATS
-from recollect.importers.reading import Reading
+from recollect.importers.reader import Reading
 from recollect.model.draft import Draft
 from recollect.model.scope import Scope
 

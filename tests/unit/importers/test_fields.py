@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.importers.fields import a_label, a_moment, an_end, some_metadata, some_tags
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS
 from tests.tables import table
 
@@ -81,7 +81,7 @@ def test_whatever_is_there_a_moment_is_known_and_past_or_refused(value: Any) -> 
 
 @given(st.datetimes(timezones=st.just(timezone(timedelta(hours=-7))), max_value=datetime(2026, 1, 1)))
 def test_a_moment_comes_back_as_it_was_written(moment: datetime) -> None:
-    if moment >= limits.EARLIEST:
+    if moment >= validation.EARLIEST:
         assert a_moment("at", moment.isoformat(), NOW, Counter()) == moment
 
 
@@ -114,7 +114,7 @@ def test_a_label_can_be_kept_or_is_refused(value: Any) -> None:
         label = a_label("speaker", value)
     except FieldError:
         return
-    assert label is None or limits.an_id("speaker", label) == label
+    assert label is None or validation.an_id("speaker", label) == label
 
 
 def test_tags_that_cannot_be_kept_are_left_out_and_counted() -> None:

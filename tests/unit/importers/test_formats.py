@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.importers.formats import FORMATS, recognised
-from recollect.importers.reading import MOST_TOLD
+from recollect.importers.reader import MOST_TOLD
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.model.trust import TRUST, Provenance

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.tables import table
 
-from recollect.evidence.similarity import directions
 from recollect.lifecycle import clusters as clustering
 from recollect.lifecycle.clusters import MEAN, clusters
-from recollect.lifecycle.nearness import near_pairs
+from recollect.lifecycle.near_pairs import near_pairs
+from recollect.retrieval.vectors import directions
 
 
 def strewn(count: int, seed: int) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.periods import Period
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.level import NODES, Level
 
 HOUR = timedelta(hours=1)
@@ -45,12 +45,12 @@ TURNS = st.sampled_from(
         datetime(2018, 11, 4, 3, tzinfo=UTC),  # São Paulo has no midnight
         datetime(1919, 3, 31, 4, 30, tzinfo=UTC),  # Toronto goes from 23:30 to 0:30
         datetime(2026, 11, 1, 5, tzinfo=UTC),  # Havana has two midnights of one day
-        limits.EARLIEST,
-        limits.LATEST - INSTANT,
+        validation.EARLIEST,
+        validation.LATEST - INSTANT,
     ]
 )
 NEAR_TURNS = st.builds(lambda at, by: at + by, TURNS, st.timedeltas(timedelta(days=-2), timedelta(days=2))).map(
-    lambda at: min(max(at, limits.EARLIEST), limits.LATEST - INSTANT)
+    lambda at: min(max(at, validation.EARLIEST), validation.LATEST - INSTANT)
 )
 
 
@@ -59,8 +59,8 @@ def days(*keys: str) -> list[Period]:
 
 
 @given(st.one_of(MOMENTS, NEAR_TURNS), LEVELS, ZONES)
-@example(limits.EARLIEST, Level.WEEK, ZoneInfo("America/New_York"))
-@example(limits.LATEST - INSTANT, Level.YEAR, ZoneInfo("Pacific/Kiritimati"))
+@example(validation.EARLIEST, Level.WEEK, ZoneInfo("America/New_York"))
+@example(validation.LATEST - INSTANT, Level.YEAR, ZoneInfo("Pacific/Kiritimati"))
 def test_a_moment_is_in_the_period_that_it_is_of(moment: datetime, level: Level, zone: tzinfo) -> None:
     period = Period.of(moment, level, zone)
     assert period.begins(zone) <= moment < period.ends(zone)
@@ -167,7 +167,7 @@ def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> No
     with pytest.raises(FieldError, match=problem):
         Period(level, date(2026, 3, 2))
     with pytest.raises(FieldError, match=problem):
-        Period.of(limits.EARLIEST, level, UTC)
+        Period.of(validation.EARLIEST, level, UTC)
     with pytest.raises(FieldError, match=problem):
         Period.parse(level, "2026")
 
@@ -186,7 +186,7 @@ def test_a_period_begins_with_its_first_day(level: Level, first: date, problem: 
         Period(level, first)
 
 
-@table("moment", [datetime(2026, 3, 1), limits.LATEST, limits.EARLIEST - INSTANT])
+@table("moment", [datetime(2026, 3, 1), validation.LATEST, validation.EARLIEST - INSTANT])
 def test_a_moment_that_no_memory_can_have_is_refused(moment: datetime) -> None:
     with pytest.raises(FieldError, match="'moment'"):
         Period.of(moment, Level.DAY, UTC)
@@ -250,8 +250,8 @@ def test_the_days_of_a_zone_are_not_those_of_utc() -> None:
 
 def test_the_first_and_the_last_moment_are_of_another_year_in_some_zones() -> None:
     west, east = ZoneInfo("America/New_York"), ZoneInfo("Pacific/Kiritimati")
-    first = [Period.of(limits.EARLIEST, level, west).key for level in NODES]
-    last = [Period.of(limits.LATEST - INSTANT, level, east).key for level in NODES]
+    first = [Period.of(validation.EARLIEST, level, west).key for level in NODES]
+    last = [Period.of(validation.LATEST - INSTANT, level, east).key for level in NODES]
     assert first == ["1899-12-31", "1899-W52", "1899-12", "1899"]
     assert last == ["2200-01-01", "2200-W01", "2200-01", "2200"]
 

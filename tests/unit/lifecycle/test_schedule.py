@@ -10,7 +10,7 @@ from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.schedule import GRACE, Schedule, SchedulerPolicy, an_expression
-from recollect.model import limits
+from recollect.model import validation
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 HOUR = timedelta(hours=1)
@@ -24,7 +24,7 @@ def dues(schedule: Schedule, since: str, count: int) -> list[str]:
     """So many moments after one, as UTC has them to the minute."""
     found, last = list[str](), at(since)
     for _ in range(count):
-        last = schedule.after(last) or limits.LATEST
+        last = schedule.after(last) or validation.LATEST
         found.append(f"{last:%Y-%m-%d %H:%M}")
     return found
 
@@ -85,11 +85,11 @@ def test_the_last_moment_is_the_present_one_to_the_microsecond() -> None:
     assert schedule.after(due - timedelta(microseconds=1)) == due
 
 
-@table("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1)])
+@table("moment", [validation.EARLIEST, validation.LATEST - timedelta(microseconds=1)])
 def test_at_the_ends_of_time_there_is_nothing_beyond(moment: datetime) -> None:
     schedule = Schedule("0 12 1 6 *", LISBON)
     found = [schedule.latest(moment), schedule.after(moment)]
-    assert [one is None or limits.EARLIEST <= one < limits.LATEST for one in found] == [True, True]
+    assert [one is None or validation.EARLIEST <= one < validation.LATEST for one in found] == [True, True]
     assert None in found
 
 

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from recollect.model.difference import Difference, What
+from recollect.lifecycle.episode_ranking import FailureMode, Similar
 from recollect.model.episode import Action, Episode, Outcome
 from recollect.model.erasure import Erasure, Search
 from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.replay_diff import Difference, What
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Noted, Usage, Use
 from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
-from recollect.ranking.episodes import FailureMode, Similar
 from recollect.ranking.explanation import Explanation, Part
 from recollect.testing import a_candidate, a_memory
 from recollect.testing.builders import NOW

@@ -7,8 +7,8 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.model.level import Level
-from recollect.model.limits import LONGEST_TEXT
 from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Kind, Status, content_hash, named
+from recollect.model.validation import LONGEST_TEXT
 from recollect.testing import NOW, a_memory
 from tests.tables import table
 

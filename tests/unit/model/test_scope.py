@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError, ScopeError
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.scope import LONGEST_PART, MARKS, MOST_PARTS, Scope, a_scope
 from tests.tables import table
 
@@ -103,13 +103,13 @@ def test_what_nobody_can_see_tells_no_two_scopes_or_ids_apart(code: str) -> None
         with pytest.raises(ScopeError):
             Scope.parse(f"acme{chr(point)}")
         with pytest.raises(FieldError, match="control, invisible or broken"):
-            limits.an_id("id", f"a{chr(point)}b")
+            validation.an_id("id", f"a{chr(point)}b")
 
 
 @table("name", ["señor", "ümit", "नमस्ते", "ราชา", "안녕", "日本", "Ελλάδα", "שָׁלוֹם", "أَحْمَد"])
 def test_marks_that_belong_to_a_script_are_seen(name: str) -> None:
     assert str(Scope.parse(name)) == unicodedata.normalize("NFC", name)
-    assert limits.an_id("id", name) == name
+    assert validation.an_id("id", name) == name
 
 
 @table("parts", ["acme", ["acme"], 7, None, ("acme", 7)])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from recollect.errors import FieldError, ScopeError
-from recollect.model import limits
+from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
@@ -319,7 +319,7 @@ def test_an_id_that_no_candidate_could_have_is_refused() -> None:
         Table(ids=[MemoryId(" a")])
 
 
-@table("moment", [limits.EARLIEST, limits.LATEST - timedelta(microseconds=1), NOW])
+@table("moment", [validation.EARLIEST, validation.LATEST - timedelta(microseconds=1), NOW])
 def test_a_date_is_exact_to_the_microsecond_from_the_first_to_the_last(moment: datetime) -> None:
     assert Table.of([a_candidate(created_at=moment)]).candidate(0).created_at == moment
 

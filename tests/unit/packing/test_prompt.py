@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
+from recollect.model.frozen_copy import amended
 from recollect.model.memory import Kind, Memory
-from recollect.model.values import amended
 from recollect.packing.prompt import READING_ORDER, Prompt, said_by
 from recollect.packing.tokens import Estimate
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking

@@ -1,6 +1,6 @@
 """A context that was made again says at a prompt whether it is what it was."""
 
-from recollect.model.difference import Difference, What
+from recollect.model.replay_diff import Difference, What
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt

@@ -13,7 +13,7 @@ from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
 from recollect.packing.why import why, why_packed
-from recollect.ranking.door import rank, take_in
+from recollect.ranking.ranker import rank, take_in
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
 from tests.tables import table

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.ports import Embedder
+from recollect.protocols import Embedder
 from recollect.providers.hashing import Hashing
 from recollect.testing.embedder_contract import EmbedderContract, check, embed
 from tests.tables import table

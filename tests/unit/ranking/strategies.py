@@ -14,8 +14,8 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Rows, Table
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.profile_toml import override
 from recollect.ranking.quantities import Clock
 from recollect.ranking.scorer import explain, gather, rank
 from recollect.ranking.set_signals import Newest, SetSignal, Thread

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 
 from recollect.model.candidate import Candidate
-from recollect.ranking.measured import fingerprint
-from recollect.ranking.parse import describe
 from recollect.ranking.profile import Hearing, Question
+from recollect.ranking.profile_toml import describe
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.quantities import Clock
 from recollect.ranking.scorer import explain, gather, rank
 from recollect.ranking.set_signals import Newest, Thread
 from recollect.ranking.signals import read
+from recollect.ranking.tuning_report_check import fingerprint
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.strategies import candidates, moments

@@ -15,12 +15,12 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.table import Rows, Table, microseconds
 from recollect.ranking.columns import ROUNDING, Columns, date_column, pick
-from recollect.ranking.gathering import every_row, evidence, gather_sets
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.quantities import Clock, date
 from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import rank_table
+from recollect.ranking.set_signal_columns import every_row, evidence, gather_sets
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import (
     Confidence,

@@ -15,8 +15,8 @@ from recollect.errors import FieldError, InvalidInput, SignalMissing
 from recollect.model.candidate import Candidate
 from recollect.model.table import Table
 from recollect.ranking.explanation import Explanation, Part, Scale
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.profile_toml import override
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import explain, rank
 from recollect.ranking.selection import rank_table

@@ -16,8 +16,8 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.model.table import Table
 from recollect.ranking.columns import ROUNDING, largest
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
+from recollect.ranking.profile_toml import override
 from recollect.ranking.profiles import BUILT_IN, built_in
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank

@@ -11,7 +11,7 @@ from hypothesis import given
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
-from recollect.ranking.parse import parse
+from recollect.ranking.profile_toml import parse
 from recollect.ranking.quantities import Age, Clock, Fused, Stated, date
 from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal, Thread
 from recollect.ranking.signals import (

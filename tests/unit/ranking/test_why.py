@@ -14,8 +14,8 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.ranking import why
-from recollect.ranking.parse import override
 from recollect.ranking.profile import Factor, Gate, Profile, Term
+from recollect.ranking.profile_toml import override
 from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import passes, rank
 from recollect.ranking.set_signals import Newest, Thread

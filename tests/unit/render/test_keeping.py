@@ -6,14 +6,14 @@ from typing import Any
 from recollect.model.archive import Imported
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
+from recollect.model.format import SHORT
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.report import Report
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.sweeping import Swept
+from recollect.model.sweep_report import Swept
 from recollect.model.usage import Use
-from recollect.model.wording import SHORT
-from recollect.render import listing, sweeping, text, wire
+from recollect.render import json_values, listing, sweeping, text
 from recollect.testing import a_memory
 from tests.tables import table
 
@@ -89,7 +89,7 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         search=Search(files=("a.db",), rewritten=("memories_3",)),
         pieces=frozenset({b"x"}),
     )
-    sent = json.loads(json.dumps(wire.erasure(erasure)))
+    sent = json.loads(json.dumps(json_values.erasure(erasure)))
     assert sent == {
         "scope": "acme/ana",
         "ids": ["a"],
@@ -162,7 +162,7 @@ def test_what_was_taken_in_is_counted_and_vectors_made_anew_are_told() -> None:
     ]
     foreign = Imported(memories=0, contexts=0, skipped=0, re_embedded=Encoder("m", 8))
     assert list(text.imported(foreign))[1] == "embedded anew: the vectors of the export were of m (8 dimensions)"
-    assert wire.imported(foreign)["re_embedded"] == {"name": "m", "dimensions": 8}
+    assert json_values.imported(foreign)["re_embedded"] == {"name": "m", "dimensions": 8}
 
 
 def test_a_report_says_ok_only_without_problems() -> None:
@@ -172,7 +172,7 @@ def test_a_report_says_ok_only_without_problems() -> None:
     assert list(text.report(empty))[1].endswith("a store without a seal; there was nothing to recall")
     bad = Report(path="a.db", bytes=1, sealed=True, problems=("torn\x1b page", "lost row"))
     assert list(text.report(bad))[1:] == ["problem  torn\\x1b page", "problem  lost row"]
-    assert (wire.report(fine)["ok"], wire.report(bad)["ok"]) == (True, False)
+    assert (json_values.report(fine)["ok"], json_values.report(bad)["ok"]) == (True, False)
 
 
 def test_figures_come_one_a_row() -> None:
@@ -196,5 +196,5 @@ def test_figures_come_one_a_row() -> None:
     rows = listing.stats(full).rows
     for row in [("status", "2", "active"), ("kind", "2", "fact"), ("scope", "2", "acme/ana"), ("dimensions", "8", "m")]:
         assert row in rows
-    assert wire.stats(full)["largest"] == [{"scope": "acme/ana", "memories": 2}]
-    assert wire.stats(EMPTY)["embedder"] is None
+    assert json_values.stats(full)["largest"] == [{"scope": "acme/ana", "memories": 2}]
+    assert json_values.stats(EMPTY)["embedder"] is None

@@ -1,6 +1,6 @@
 """A replay in words: every cause has a sentence, and every part that differs a line."""
 
-from recollect.model.difference import Difference, What
+from recollect.model.replay_diff import Difference, What
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from recollect.model.timetable import JobStatus, Occurrence, State
+from recollect.model.job_runs import JobStatus, Occurrence, State
 from recollect.render import scheduling
 from tests.tables import table
 

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.render.looks import Look
+from recollect.render.styles import Look
 from recollect.render.table import GAP, LEAST, Long, Table, aligned, cut, separated
 from tests.tables import table
 

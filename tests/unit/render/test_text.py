@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.model.eligibility import Barrier
 from recollect.model.extraction import Extract, Extraction
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.trust import Provenance
@@ -30,7 +29,8 @@ from recollect.ranking.profiles import built_in
 from recollect.ranking.scorer import rank
 from recollect.ranking.why import Barred, Change, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import extraction, text
-from recollect.render.looks import Look
+from recollect.render.styles import Look
+from recollect.retrieval.eligibility import Barrier
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from recollect.errors import NotFound, remedy, show
-from recollect.ranking.parse import parse
 from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import parse
 
 TEXTS: Mapping[str, str] = dict(
     sorted(

@@ -8,7 +8,7 @@ import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 
-from recollect.stores.relational.rows import Direction
+from recollect.stores.sql.rows import Direction
 
 _HEAD = struct.Struct(">HH")
 """How many numbers a vector has, and a field that pgvector keeps for later."""

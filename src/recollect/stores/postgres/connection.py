@@ -10,13 +10,13 @@ import psycopg
 from psycopg import sql
 
 from recollect.errors import NotFound, StoreError
-from recollect.stores.migrate import migrate, migrations
 from recollect.stores.postgres import extension
 from recollect.stores.postgres.adapters import register
 from recollect.stores.postgres.address import name_of
-from recollect.stores.postgres.connecting import Connection, Connections, connected
-from recollect.stores.postgres.ledger import PATH, SCHEMA, Ledger
-from recollect.stores.postgres.translation import is_passing, ours, translated
+from recollect.stores.postgres.driver_errors import is_passing, ours, translated
+from recollect.stores.postgres.migration_log import PATH, SCHEMA, Ledger
+from recollect.stores.postgres.pool import Connection, Connections, connected
+from recollect.stores.sql.migrations import migrate, migrations
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from psycopg import errors
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.stores.postgres.connecting import Connection
+from recollect.stores.postgres.pool import Connection
 
 OLDEST_SERVER = 15
 OLDEST_VECTOR = "0.8.2"

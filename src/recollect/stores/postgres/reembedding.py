@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from recollect.model.limits import BUSY_TIMEOUT
-from recollect.stores.postgres.transactions import PostgresTransactions
-from recollect.stores.relational.reembedding import RelationalReembedding
-from recollect.stores.relational.session import Session
+from recollect.model.validation import BUSY_TIMEOUT
+from recollect.stores.postgres.transaction_runner import PostgresTransactions
+from recollect.stores.sql.reembedding import RelationalReembedding
+from recollect.stores.sql.transaction import Session
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from recollect.model.archive import Item, Saved
-from recollect.model.trace import Trace
-from recollect.model.values import amended
+from recollect.model.context_record import Trace
+from recollect.model.frozen_copy import amended
 
 Numbers = Mapping[tuple[str, int], int]
 """For a root and the number of a commit there, its number among those of all roots."""

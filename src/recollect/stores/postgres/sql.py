@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import LiteralString, cast
 
-from recollect.evidence.asking import END
-from recollect.stores.relational.marks import always, filled
-from recollect.stores.relational.rows import STATE
-from recollect.stores.statements import statements
+from recollect.stores.sql.macros import always, filled
+from recollect.stores.sql.rows import STATE
+from recollect.stores.sql.statements import statements
+from recollect.text.questions import END
 
 
 def _within(table: str) -> str:

@@ -7,26 +7,26 @@ from typing import TypeVar
 
 from recollect.model.archive import Inventory, Item
 from recollect.model.erasure import ON_A_SERVER, Search
-from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
-from recollect.model.probe import Probe
+from recollect.model.format import printable
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.wording import printable
-from recollect.ports import Writing
+from recollect.model.validation import BUSY_TIMEOUT, CACHE_BYTES
+from recollect.protocols import Writing
+from recollect.retrieval.evidence import Probe
+from recollect.stores.postgres.background_writes import PutOff
 from recollect.stores.postgres.connection import Database
-from recollect.stores.postgres.nearby import PostgresNearby, indexed_scope
-from recollect.stores.postgres.putoff import PutOff
-from recollect.stores.postgres.reach import Reach
 from recollect.stores.postgres.renumbering import numbers, renumbered
+from recollect.stores.postgres.rls_scope import Reach
 from recollect.stores.postgres.sql import BARE_ENTRIES
-from recollect.stores.postgres.sweeping import Sweeper
-from recollect.stores.postgres.transactions import reading, seen
+from recollect.stores.postgres.table_rewrite import Sweeper
+from recollect.stores.postgres.transaction_runner import reading, seen
+from recollect.stores.postgres.vector_search import PostgresNearby, indexed_scope
 from recollect.stores.postgres.writer import Writer
-from recollect.stores.relational.archive import exported
-from recollect.stores.relational.counting import count
-from recollect.stores.relational.library import Bare
-from recollect.stores.relational.reading import RelationalReading, Seen
-from recollect.stores.relational.session import Session
+from recollect.stores.sql.archive import exported
+from recollect.stores.sql.column_cache import Bare
+from recollect.stores.sql.reader import RelationalReading, Seen
+from recollect.stores.sql.stats import count
+from recollect.stores.sql.transaction import Session
 
 T = TypeVar("T")
 

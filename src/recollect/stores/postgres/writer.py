@@ -10,13 +10,13 @@ from uuid import UUID
 import psycopg
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.ports import Writing
-from recollect.stores.postgres.connecting import Connection
+from recollect.protocols import Writing
 from recollect.stores.postgres.connection import Database
-from recollect.stores.postgres.reach import Reach
-from recollect.stores.postgres.session import PostgresSession
-from recollect.stores.postgres.translation import is_lost
-from recollect.stores.relational.writing import RelationalWriting
+from recollect.stores.postgres.driver_errors import is_lost
+from recollect.stores.postgres.pool import Connection
+from recollect.stores.postgres.rls_scope import Reach
+from recollect.stores.postgres.transaction import PostgresSession
+from recollect.stores.sql.writer import RelationalWriting
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import apsw
 
+from recollect.atomic_files import give_name, unfinished, unmerged
 from recollect.errors import Conflict, StoreError, show
-from recollect.files import give_name, unfinished, unmerged
-from recollect.ports import Progress
-from recollect.stores.sqlite import seal
+from recollect.protocols import Progress
+from recollect.stores.sqlite import checksum
 from recollect.stores.sqlite.connection import usable
-from recollect.stores.sqlite.translation import translated
+from recollect.stores.sqlite.driver_errors import translated
 
 PAGES = 256
 """How many pages are copied at a time."""
@@ -25,7 +25,7 @@ def backup(source: apsw.Connection, target: Path, mode: int, progress: Progress)
             copied = folder / "copy.db"
             with translated(str(target)):
                 _copy(source, copied, progress)
-            seal.put_on(copied)
+            checksum.put_on(copied)
             copied.chmod(mode)
             _refuse(target)  # for what came meanwhile
             give_name(copied, target)

@@ -13,19 +13,19 @@ from uuid import uuid4
 
 import apsw
 
+from recollect.atomic_files import beside, sweep
 from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
-from recollect.evidence.likeness import likeness_of
-from recollect.files import beside, sweep
-from recollect.heirs import tell_children
-from recollect.model.limits import IN_MEMORY
+from recollect.fork_safety import tell_children
 from recollect.model.memory import content_hash, said_hash
-from recollect.stores.migrate import Migration, migrate, migrations, mismatch
-from recollect.stores.relational.mentions import encode
-from recollect.stores.sqlite import descriptors, forks, seal
-from recollect.stores.sqlite.ledger import Ledger
-from recollect.stores.sqlite.presence import Presence, stamp
-from recollect.stores.sqlite.translation import ours, translated
-from recollect.stores.sqlite.turn import NoTurn, Turn, turn
+from recollect.model.validation import IN_MEMORY
+from recollect.retrieval.entity_columns import encode
+from recollect.stores.sql.migrations import Migration, migrate, migrations, mismatch
+from recollect.stores.sqlite import checksum, descriptors, fork
+from recollect.stores.sqlite.driver_errors import ours, translated
+from recollect.stores.sqlite.file_identity import Presence, stamp
+from recollect.stores.sqlite.migration_log import Ledger
+from recollect.stores.sqlite.process_lock import NoTurn, Turn, turn
+from recollect.text.paraphrase_key import likeness_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Database:
         steps = migrations(folder)
         name = os.fsdecode(target)
         database = cls(name, None if name == IN_MEMORY else usable(name), patience)
-        with forks.inside(), translated(name):
+        with fork.inside(), translated(name):
             database.refuse_if_written()
             database._refuse_with_strangers()
             db = database._opened(apsw.SQLITE_OPEN_CREATE)
@@ -126,7 +126,7 @@ class Database:
 
     def disconnect(self, db: apsw.Connection) -> None:
         """Close a connection; SQLite clears up behind the last one, unless what is there now is not ours."""
-        with forks.inside(), translated(self.name):
+        with fork.inside(), translated(self.name):
             if self._presence and not self._presence.may_clear_up(db):
                 _LOG.warning("log_left_behind", extra={"store": self.name})
                 db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -177,7 +177,7 @@ class Database:
     def make_a_store(self) -> None:
         """Inside a transaction that writes: a backup that is written to is a store from now on."""
         if self.path:
-            seal.take_off(self.path)
+            checksum.take_off(self.path)
 
     def explain(self) -> None:
         """Raises what may be behind an error of SQLite's: that the file is not what it was."""
@@ -195,7 +195,7 @@ class Database:
         self._inherited = True
 
     def _connected(self, *pragmas: str) -> apsw.Connection:
-        with forks.inside(), translated(self.name):
+        with fork.inside(), translated(self.name):
             try:
                 return self._prepared(self._opened(), pragmas)
             except apsw.Error:
@@ -215,13 +215,13 @@ class Database:
         return db
 
     def _opened(self, flags: int = 0) -> apsw.Connection:
-        forks.refuse_disturbed_child()
+        fork.refuse_disturbed_child()
         if self.path is None and self._inherited:
             raise StoreError(f"{self.name} stays with the process that made it; give the path of a file to share it")
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else flags | apsw.SQLITE_OPEN_READWRITE
         name, flags = self._uri or str(self.path), flags | (apsw.SQLITE_OPEN_URI if self._uri else 0)
         db = descriptors.connected(str(self.path or ""), lambda: apsw.Connection(name, flags))
-        forks.close_in_children(db)
+        fork.close_in_children(db)
         db.set_busy_timeout(round(self._patience * 1000))
         # one plan for whatever a statement is given: else joins are planned anew each time, ten times as slow
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -233,7 +233,7 @@ class Database:
         if self.path is None or self.read_only:
             return
         _refuse_second_name(self.path, self._patience)
-        seal.refuse_with_log(self.path)
+        checksum.refuse_with_log(self.path)
 
     def _claim(self, db: apsw.Connection) -> None:
         """Make a file ours if it is empty; refuse it if it is somebody else's."""

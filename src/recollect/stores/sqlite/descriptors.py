@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 import apsw
 
+from recollect.atomic_files import COMPANIONS, beside
 from recollect.errors import StoreError
-from recollect.files import COMPANIONS, beside
-from recollect.heirs import Lock
+from recollect.fork_safety import Lock
 
 _ENDINGS = ("", *COMPANIONS)
 """What the files of a store are called, after its path."""

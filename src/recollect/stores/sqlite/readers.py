@@ -6,10 +6,10 @@ from contextlib import ExitStack, contextmanager
 import apsw
 
 from recollect.errors import StoreError
-from recollect.heirs import Lock, tell_children
-from recollect.stores.sqlite import forks
+from recollect.fork_safety import Lock, tell_children
+from recollect.stores.sqlite import fork
 from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.translation import translated
+from recollect.stores.sqlite.driver_errors import translated
 
 
 class Readers:
@@ -29,7 +29,7 @@ class Readers:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """A connection whose statements all see the database as it is now, whatever is written meanwhile."""
-        with forks.inside(), translated(self._database.name):
+        with fork.inside(), translated(self._database.name):
             db = self._lent()
             try:
                 self._database.refuse_if_written()
@@ -65,7 +65,7 @@ class Readers:
         return self._database.connect_reading()
 
     def _returned(self, db: apsw.Connection) -> None:
-        if forks.is_inherited(db):
+        if fork.is_inherited(db):
             return
         if db.in_transaction:
             db.execute("ROLLBACK")

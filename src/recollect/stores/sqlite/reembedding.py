@@ -4,10 +4,10 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TypeVar
 
-from recollect.model.limits import BUSY_TIMEOUT
-from recollect.stores.relational.reembedding import RelationalReembedding
-from recollect.stores.relational.session import Session
-from recollect.stores.sqlite.transactions import SqliteTransactions
+from recollect.model.validation import BUSY_TIMEOUT
+from recollect.stores.sql.reembedding import RelationalReembedding
+from recollect.stores.sql.transaction import Session
+from recollect.stores.sqlite.transaction_runner import SqliteTransactions
 
 T = TypeVar("T")
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import apsw
 
-from recollect.evidence.asking import END
-from recollect.stores.relational.marks import always, filled
-from recollect.stores.relational.rows import STATE
-from recollect.stores.relational.session import Row
-from recollect.stores.statements import statements
+from recollect.stores.sql.macros import always, filled
+from recollect.stores.sql.rows import STATE
+from recollect.stores.sql.statements import statements
+from recollect.stores.sql.transaction import Row
+from recollect.text.questions import END
 
 _INSIDE = (
     "SELECT number FROM scopes WHERE path = :path "

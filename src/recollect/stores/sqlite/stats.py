@@ -7,15 +7,15 @@ from pathlib import Path
 
 import apsw
 
-from recollect.files import beside
+from recollect.atomic_files import beside
 from recollect.model.encoder import Encoder
-from recollect.stores.migrate import migrations, mismatch
-from recollect.stores.relational.counting import present_model
-from recollect.stores.sqlite import descriptors, forks
+from recollect.stores.sql.migrations import migrations, mismatch
+from recollect.stores.sql.stats import present_model
+from recollect.stores.sqlite import descriptors, fork
 from recollect.stores.sqlite.connection import MIGRATIONS, Database, is_claimed
-from recollect.stores.sqlite.session import SqliteSession
+from recollect.stores.sqlite.driver_errors import translated
 from recollect.stores.sqlite.sql import all_rows
-from recollect.stores.sqlite.translation import translated
+from recollect.stores.sqlite.transaction import SqliteSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def glance(path: Path) -> Glance:
     database = Database(name, path.resolve())
     database.refuse_if_written()
     logged = descriptors.size(beside(path.resolve(), "-wal")) > 0
-    with forks.inside(), translated(name), closing(database.connect_reading()) as db:
+    with fork.inside(), translated(name), closing(database.connect_reading()) as db:
         if logged:  # by a process that uses it or died: closing would move that into the file
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0

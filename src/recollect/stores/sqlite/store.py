@@ -9,22 +9,22 @@ from typing import TypeVar
 
 from recollect.model.archive import Inventory, Item
 from recollect.model.erasure import Search
-from recollect.model.limits import BUSY_TIMEOUT, CACHE_BYTES
+from recollect.model.format import printable
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
-from recollect.model.wording import printable
-from recollect.ports import Progress, Writing
-from recollect.stores.relational.archive import as_they_are, exported
-from recollect.stores.relational.counting import count
-from recollect.stores.relational.reading import RelationalReading
-from recollect.stores.relational.session import Session
-from recollect.stores.relational.writing import RelationalWriting
+from recollect.model.validation import BUSY_TIMEOUT, CACHE_BYTES
+from recollect.protocols import Progress, Writing
+from recollect.stores.sql.archive import as_they_are, exported
+from recollect.stores.sql.reader import RelationalReading
+from recollect.stores.sql.stats import count
+from recollect.stores.sql.transaction import Session
+from recollect.stores.sql.writer import RelationalWriting
 from recollect.stores.sqlite import descriptors
 from recollect.stores.sqlite.backup import backup
 from recollect.stores.sqlite.connection import Database
 from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.remains import scrub
-from recollect.stores.sqlite.session import SqliteSession
+from recollect.stores.sqlite.residue import scrub
+from recollect.stores.sqlite.transaction import SqliteSession
 from recollect.stores.sqlite.writer import Writer
 
 T = TypeVar("T")

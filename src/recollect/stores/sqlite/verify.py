@@ -12,23 +12,23 @@ from pathlib import Path
 import apsw
 import numpy as np
 
+from recollect.atomic_files import beside, unfinished
 from recollect.errors import NotFound, StoreBusy, StoreError, show
-from recollect.files import beside, unfinished
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory
-from recollect.model.probe import Vector
 from recollect.model.report import Report
-from recollect.ports import Progress
-from recollect.stores.relational import rows
-from recollect.stores.relational.counting import count as stats_of
-from recollect.stores.sqlite import checking, descriptors, seal
+from recollect.protocols import Progress
+from recollect.retrieval.evidence import Vector
+from recollect.stores.sql import rows
+from recollect.stores.sql.stats import count as stats_of
+from recollect.stores.sqlite import checksum, descriptors, integrity_check
 from recollect.stores.sqlite.backup import copy
+from recollect.stores.sqlite.checksum import Seal, seal_of
 from recollect.stores.sqlite.connection import BUSY, Database
-from recollect.stores.sqlite.presence import stamp
-from recollect.stores.sqlite.seal import Seal, seal_of
-from recollect.stores.sqlite.session import SqliteSession
+from recollect.stores.sqlite.driver_errors import translated
+from recollect.stores.sqlite.file_identity import stamp
 from recollect.stores.sqlite.sql import one_row
-from recollect.stores.sqlite.translation import translated
+from recollect.stores.sqlite.transaction import SqliteSession
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ def verify(path: Path, recall: Recall, progress: Progress) -> Report:
         raise NotFound(f"there is no file {show(str(path))}")
     if not os.access(path, os.R_OK):
         raise StoreError(f"{show(str(path))} cannot be read: permission denied")
-    done, steps = count(1), 3 + len(checking.CHECKS)
+    done, steps = count(1), 3 + len(integrity_check.CHECKS)
 
     def tell() -> None:
         progress(next(done), steps)
@@ -90,7 +90,7 @@ def _restored(report: Report, path: Path, restored: Path, recall: Recall, tell: 
         return _recalled(report, restored, known, recall)
     except StoreBusy:  # which says nothing about the file
         raise
-    except checking.UNREADABLE as error:
+    except integrity_check.UNREADABLE as error:
         return _with(report, [f"it cannot be used as a store: {_seen(error, restored, path)}"])
 
 
@@ -138,7 +138,7 @@ def _restore(path: Path, restored: Path) -> None:
     """
     for _ in range(ATTEMPTS):
         log, journal = _logs(path)
-        foreign = seal.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
+        foreign = checksum.is_there(path) and (descriptors.size(log) or descriptors.size(journal))
         if log.exists() and not descriptors.size(journal) and not foreign:  # others may have it open
             with closing(_opened(path)) as source:
                 copy(source, restored)
@@ -183,11 +183,11 @@ def _examined(report: Report, restored: Path, tell: Tell) -> tuple[Report, Known
     """The report with what is in the restored store and what is wrong with its rows, and a memory to recall."""
     db = Database.open(restored).connect_reading()
     try:
-        found = _with(report, checking.problems(db, tell))
+        found = _with(report, integrity_check.problems(db, tell))
         try:
             stats = stats_of(SqliteSession(db), None, below=True, schema=db.pragma("user_version"), size=report.bytes)
             known = _known(db)
-        except checking.UNREADABLE as error:
+        except integrity_check.UNREADABLE as error:
             return _with(found, [f"its memories cannot be counted: {error}"]), None
     finally:
         db.close()

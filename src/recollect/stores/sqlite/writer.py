@@ -12,12 +12,12 @@ from weakref import WeakSet, finalize
 import apsw
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.heirs import Lock, tell_children
-from recollect.model.limits import BUSY_TIMEOUT
-from recollect.stores.ending import before_the_end, wait_for_at_the_end
-from recollect.stores.sqlite.clerk import Clerk
+from recollect.fork_safety import Lock, tell_children
+from recollect.model.validation import BUSY_TIMEOUT
+from recollect.stores.sql.atexit_flush import before_the_end, wait_for_at_the_end
 from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.waiting import Asked, Waiting
+from recollect.stores.sqlite.write_queue import Asked, Waiting
+from recollect.stores.sqlite.writer_thread import Clerk
 
 T = TypeVar("T")
 

@@ -1,0 +1,24 @@
+"""OPERATIONS: all that can be asked for from outside, by name; whatever face it comes through, this is the policy."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from recollect.api.operation import Operation
+from recollect.api.operations import admin, episodes, events, memories, observations, recall
+
+SUBJECTS: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
+    {
+        "recall": recall.OPERATIONS,
+        "memories": memories.OPERATIONS,
+        "events": events.OPERATIONS,
+        "episodes": episodes.OPERATIONS,
+        "upkeep": admin.OPERATIONS,
+        "observations": observations.OPERATIONS,
+    }
+)
+"""The same by what they are about, as people look for them."""
+
+OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType(
+    {one.name: one for several in SUBJECTS.values() for one in several}
+)

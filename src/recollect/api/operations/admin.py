@@ -1,0 +1,236 @@
+"""The operations of an operator: what there is, what jobs would do, what is undone, and what goes for good."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from recollect.api import response_filter
+from recollect.api.auth import WHOLE, Caller, Right
+from recollect.api.fields import Id, ScopePath, one_of
+from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.schemas import admin as shapes
+from recollect.engine.engine import Engine
+from recollect.errors import Conflict, FieldError, NotFound
+from recollect.model.level import Level
+from recollect.model.plan import Job
+from recollect.model.scope import a_scope
+from recollect.ranking.profiles import BUILT_IN
+from recollect.render import curation, json_values, plan
+
+DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
+Days = Annotated[int, Field(ge=1, le=1_000_000)]
+LevelName = Annotated[str, one_of(Level)]
+
+
+class Part(Request):
+    """A scope with those below it, or the whole store."""
+
+    scope: ScopePath | None = Field(
+        None, description="A path such as acme/ana, with the scopes below it; the whole store if none is named."
+    )
+
+
+class Unscoped(Request):
+    """Nothing: what is asked for is of no scope."""
+
+    whose: ClassVar[str | None] = None
+
+
+class RunJob(Request):
+    """A job, and what is wished other than the settings have it."""
+
+    scope: ScopePath
+    job: Annotated[str, one_of(Job)] = Field(description="Which job.")
+    level: LevelName | None = Field(None, description="Only records of this level.")
+    age_days: Days | None = Field(None, description="Only what is older than so many days.")
+    min_level: LevelName | None = Field(None, description="What is finer may leave once this level tells it.")
+    max_age_days: Days | None = Field(None, description="What is finer than min_level leaves after so many days.")
+    dry_run: DryRun = True
+
+
+class PruneVectorIndex(Request):
+    """Which vectors to let go of, other than the settings have it."""
+
+    scope: ScopePath
+    level: LevelName | None = Field(None, description="Only records of this level.")
+    age_days: Days | None = Field(None, description="Only what is older than so many days.")
+    dry_run: DryRun = True
+
+
+class Undo(Request):
+    """A run, by its number."""
+
+    scope: ScopePath
+    run: Annotated[int, Field(ge=1, le=2**53)] = Field(description="The number that the run gave.")
+
+
+class Erase(Request):
+    """What is to go for good: one memory, all that came from a source, or everything of exactly that scope."""
+
+    scope: ScopePath
+    id: Id | None = Field(None, description="One memory.")
+    source: Id | None = Field(None, description="All that came from this document, tool or import.")
+    everything: bool = Field(default=False, description="Everything of exactly that scope.")
+    dry_run: DryRun = True
+
+    @model_validator(mode="after")
+    def _names_one_thing(self) -> "Erase":
+        if (self.id is not None) + (self.source is not None) + self.everything != 1:
+            raise FieldError("say what to erase by exactly one of id, source and everything", field="id")
+        return self
+
+
+def _stats(engine: Engine, request: Part, caller: Caller) -> Answer:
+    told = json_values.stats(engine.stats(scope=request.scope))
+    size = told["bytes"] if caller.may(Right.READ, WHOLE) else None  # which is of all scopes together
+    return {"scope": request.scope, **told, "bytes": size}
+
+
+def _scopes(engine: Engine, request: Part, _: Caller) -> Answer:
+    return {"scopes": [str(one) for one in engine.scopes(scope=request.scope)]}
+
+
+def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
+    return {"profiles": [{"name": one.name, "version": one.version, "about": one.about} for one in BUILT_IN.values()]}
+
+
+def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
+    wished = request.given("job", "dry_run")
+    if request.dry_run:
+        return {"dry_run": True, "plan": plan.plan_fields(engine.plan(request.job, **wished)), "runs": []}
+    return {"dry_run": False, "plan": None, "runs": [plan.run_ids(one) for one in engine.run(request.job, **wished)]}
+
+
+def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
+    return _run_job(engine, RunJob(job=Job.PRUNE_VECTORS.value, **request.given()), caller)
+
+
+def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
+    try:
+        return curation.undone_fields(engine.undo(request.run, scope=request.scope))
+    except Conflict as error:
+        if caller.may(Right.READ, a_scope(request.scope)):
+            raise
+        # what holds by now of which subject is for who may read it
+        raise Conflict(f"run {request.run} cannot be undone: memories that it wrote changed since") from error
+    except NotFound as error:
+        if caller.may(Right.ADMIN, WHOLE):
+            raise
+        # which runs there were of others, and how many, is for who may look everywhere
+        raise NotFound(
+            f"run {request.run} changed no memory of {request.scope}, or none that is still there"
+        ) from error
+
+
+def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
+    wanted = request.given("dry_run")
+    if request.dry_run:
+        ids = engine.erasable(**wanted)
+        return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
+    told = json_values.erasure(engine.erase(**wanted))
+    if caller.may(Right.ERASE, WHOLE):
+        return {"dry_run": False, **told}
+    # where else in the store the same words are is for who may look everywhere
+    return {"dry_run": False, **told, "search": {"proven": told["proven"]}}
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="stats",
+        title="Count what there is",
+        about=(
+            "How many memories there are by status and kind, of a scope with those below it or of the whole store. Use "
+            "it when asked how much is known, not to find anything."
+        ),
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Part,
+        answer=shapes.Stats,
+        run=_stats,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="list_scopes",
+        title="List scopes",
+        about="Every scope that has memories: of the whole store, or a scope and those below it.",
+        right=Right.ADMIN,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Part,
+        answer=shapes.Scopes,
+        run=_scopes,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.names,
+    ),
+    Operation(
+        name="list_profiles",
+        title="List profiles",
+        about="The rank profiles that a question can name, and what each is for.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Unscoped,
+        answer=shapes.Profiles,
+        run=_profiles,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="run_job",
+        title="Run a job",
+        about="What a job would do to a scope's memories, each with its reason; done only if dry_run is false.",
+        right=Right.ADMIN,
+        effect=Effect.REMOVES,
+        repeatable=True,
+        request=RunJob,
+        answer=shapes.Plan,
+        run=_run_job,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.planned,
+    ),
+    Operation(
+        name="prune_vector_index",
+        title="Prune vectors",
+        about=(
+            "Let go of the vectors of records that have had their time; the records stay. Done only if dry_run is "
+            "false."
+        ),
+        right=Right.ADMIN,
+        effect=Effect.REMOVES,
+        repeatable=True,
+        request=PruneVectorIndex,
+        answer=shapes.Plan,
+        run=_prune,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.planned,
+    ),
+    Operation(
+        name="undo",
+        title="Undo a run",
+        about="Let every memory that a run wrote stand as it did before.",
+        right=Right.ADMIN,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=Undo,
+        answer=shapes.Undone,
+        run=_undo,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.undone,
+    ),
+    Operation(
+        name="erase",
+        title="Erase for good",
+        about=(
+            "Remove one memory, all that came from a source, or everything of a scope, for good and with proof. Only "
+            "tells what would go unless dry_run is false; do that only when the user has confirmed it."
+        ),
+        right=Right.ERASE,
+        effect=Effect.REMOVES,
+        repeatable=True,
+        request=Erase,
+        answer=shapes.Erasure,
+        run=_erase,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.names,
+    ),
+)

@@ -1,0 +1,245 @@
+"""The operations that keep tasks and how they went, and find those that were like the one at hand."""
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from recollect.api import response_filter
+from recollect.api.auth import Caller, Right
+from recollect.api.fields import (
+    SAID_THROUGH,
+    UNIT,
+    Id,
+    Key,
+    Limit,
+    Line,
+    Moment,
+    Names,
+    Object,
+    ProvenanceName,
+    ScopePath,
+    Share,
+    Text,
+    Texts,
+    one_of,
+)
+from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.operations.memories import believed, refuse_less_trusted
+from recollect.api.schemas import episodes as shapes
+from recollect.engine.engine import Engine
+from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
+from recollect.errors import Conflict, NotFound, show
+from recollect.model.episode import Result
+from recollect.model.scope import a_scope
+from recollect.model.validation import an_outcome
+from recollect.render import episodes as rendered
+
+Outcome = Annotated[float, BeforeValidator(lambda value: an_outcome("outcome", value)), UNIT]
+
+
+class StartEpisode(Request):
+    """A task that begins."""
+
+    scope: ScopePath
+    task: Text = Field(description="What is to be done, in a sentence.")
+    plan: Texts = Field(default_factory=list[str], description="The steps, if they are known.")
+    session: Id | None = None
+    at: Moment | None = Field(None, description="When it began, if not now.")
+    pinned: bool = Field(default=False, description="Keep it when old ones are let go.")
+    shared: bool = Field(default=False, description="Let the scopes below learn from it too.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    source: Id | None = None
+    key: Key | None = None
+
+
+class RecordAction(Request):
+    """What was done for a task that is under way."""
+
+    scope: ScopePath
+    id: Id = Field(description="The episode.")
+    type: Line = Field(description="In a word, what was done.")
+    input: str | Object = Field("", description="With what it was done.")
+    output: str | Object = Field("", description="What it gave.")
+    result: Annotated[str, one_of(Result)] = Field(Result.SUCCEEDED.value, description="Whether it succeeded.")
+    at: Moment | None = Field(None, description="When it was done, if not now.")
+    context: Id | None = Field(None, description="The context it was decided by.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    key: Key | None = None
+
+
+class CompleteEpisode(Request):
+    """How a task went, and what it taught."""
+
+    scope: ScopePath
+    id: Id = Field(description="The episode.")
+    outcome: Outcome = Field(description="From 0, it failed, to 1.")
+    lessons: Texts = Field(default_factory=list[str], description="What to do the next time, a sentence each.")
+    failure_modes: Texts = Field(default_factory=list[str], description="What went wrong, a sentence each.")
+    contexts: Names = Field(default_factory=list[str], description="The contexts that it was done by.")
+    at: Moment | None = Field(None, description="When it ended, if not now.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+
+
+class SimilarTo(Request):
+    """A task that is about to be done."""
+
+    scope: ScopePath
+    task: Text = Field(description="What is to be done, in a sentence.")
+    limit: Limit = Field(SIMILAR, description="How many at most.")
+    min_score: Share = 0.0
+
+
+class FailureModes(SimilarTo):
+    """The same, to be warned."""
+
+    limit: Limit = Field(FAILURES, description="How many at most.")
+
+
+class ListEpisodes(Request):
+    """Whose tasks, and which of them."""
+
+    scope: ScopePath
+    finished: bool | None = Field(None, description="Only those that are finished, or only those under way.")
+    limit: Limit = Field(LISTED, description="How many at most.")
+
+
+class ShowEpisode(Request):
+    """An episode, by its id."""
+
+    scope: ScopePath
+    id: Id = Field(description="The episode.")
+
+
+def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
+    given = {**request.given("task"), "provenance": believed(request.provenance, caller)}
+    return rendered.whole(engine.episodes.start(request.task, **given))
+
+
+def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
+    given = {**request.given("id", "type"), "provenance": believed(request.provenance, caller)}
+    return rendered.whole(engine.episodes.record(request.id, request.type, **given))
+
+
+def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
+    with suppress(NotFound):  # which is told below, as of an episode
+        refuse_less_trusted(engine.get(request.id, scope=request.scope), caller)
+    given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
+    try:
+        return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
+    except Conflict as error:
+        if caller.may(Right.READ, a_scope(request.scope)):
+            raise
+        raise Conflict(f"the episode {show(request.id)} ended otherwise before, or cannot be ended") from error
+
+
+def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
+    found = engine.episodes.similar(request.task, **request.given("task"))
+    return {"scope": request.scope, "episodes": [rendered.similar_fields(one) for one in found]}
+
+
+def _failures(engine: Engine, request: FailureModes, _: Caller) -> Answer:
+    found = engine.episodes.failure_modes(request.task, **request.given("task"))
+    return {"scope": request.scope, "failure_modes": [rendered.failure_fields(one) for one in found]}
+
+
+def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
+    return {
+        "scope": request.scope,
+        "episodes": [rendered.fields(one) for one in engine.episodes.list(**request.given())],
+    }
+
+
+def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
+    return rendered.whole(engine.episodes.show(request.id, scope=request.scope))
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="start_episode",
+        title="Begin a task",
+        about="Begin a task that is worth learning from, with its plan; keep the id for what is done for it.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=StartEpisode,
+        answer=shapes.WholeEpisode,
+        run=_start,
+        toolset=Toolset.EPISODES,
+        unread=response_filter.begun,
+    ),
+    Operation(
+        name="record_action",
+        title="Record an action",
+        about="Record what was done for a task that is under way, and whether it succeeded.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=RecordAction,
+        answer=shapes.WholeEpisode,
+        run=_record,
+        toolset=Toolset.EPISODES,
+        unread=response_filter.recorded,
+    ),
+    Operation(
+        name="complete_episode",
+        title="End a task",
+        about="End a task with how it went, from 0 to 1, what it taught and what went wrong; these become memories.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=CompleteEpisode,
+        answer=shapes.CompletedEpisode,
+        run=_complete,
+        toolset=Toolset.EPISODES,
+        unread=response_filter.completed,
+    ),
+    Operation(
+        name="get_similar_episodes",
+        title="Find similar tasks",
+        about="How similar tasks went before, and what they taught. Ask before you begin a task.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=SimilarTo,
+        answer=shapes.SimilarEpisodes,
+        run=_similar,
+        toolset=Toolset.EPISODES,
+    ),
+    Operation(
+        name="get_failure_modes",
+        title="Ask what went wrong before",
+        about="What went wrong when similar tasks were tried, the most similar task first. Ask before risky steps.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=FailureModes,
+        answer=shapes.FailureModes,
+        run=_failures,
+        toolset=Toolset.EPISODES,
+    ),
+    Operation(
+        name="list_episodes",
+        title="List tasks",
+        about="The tasks of a scope, the latest first.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ListEpisodes,
+        answer=shapes.Episodes,
+        run=_list,
+        toolset=Toolset.EPISODES,
+    ),
+    Operation(
+        name="get_episode",
+        title="Look at a task",
+        about="One task with its plan, all that was done for it, and how it went.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ShowEpisode,
+        answer=shapes.WholeEpisode,
+        run=_show,
+        toolset=Toolset.EPISODES,
+    ),
+)

@@ -1,0 +1,253 @@
+"""The operations on what happened: it is kept and walked through, and what it leaves behind is found."""
+
+import hashlib
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from recollect.api import response_filter
+from recollect.api.auth import Caller, Right
+from recollect.api.fields import MOST_AT_ONCE, Id, Key, Limit, Moment, ProvenanceName, RoleName, ScopePath, Text
+from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.operations.memories import told_of
+from recollect.api.schemas import events as shapes
+from recollect.api.schemas.memories import Receipts
+from recollect.engine.browse import MOST_AROUND
+from recollect.engine.engine import Engine
+from recollect.model.conversation import Role
+from recollect.model.extraction import MOST_EXTRACTED
+from recollect.model.scope import a_scope
+from recollect.model.trust import Provenance
+from recollect.render import extraction, graph, timeline, topics
+
+
+class Turn(Request):
+    """What somebody said, or a tool gave."""
+
+    content: Text
+    role: RoleName = Role.USER.value
+    speaker: Id | None = None
+    at: Moment | None = None
+    session: Id | None = None
+    id: Id | None = Field(None, description="What you know it by: the same again is the same event.")
+
+
+THROUGH = "Through whom all of it came; if left out, the role of each turn tells. A key may be believed less."
+
+Turns = Annotated[list[Turn], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Observe(Request):
+    """What happened."""
+
+    scope: ScopePath
+    events: Turns = Field(description="What was said or given, in the order in which it happened.")
+    provenance: ProvenanceName | None = Field(None, description=THROUGH)
+    source: Id | None = Field(None, description="The id of what they were read from.")
+    key: Key | None = None
+
+
+class Extract(Request):
+    """A conversation."""
+
+    scope: ScopePath
+    turns: Turns = Field(description="The conversation, the latest last.")
+    most: Annotated[int, Field(ge=1, le=MOST_EXTRACTED)] | None = Field(None, description="How many memories at most.")
+    provenance: ProvenanceName | None = Field(None, description=THROUGH)
+
+
+class Browse(Request):
+    """Where to look: all years, or what is below a key."""
+
+    scope: ScopePath
+    key: Id | None = Field(None, description="2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip.")
+
+
+class Expand(Request):
+    """A grip or a segment."""
+
+    scope: ScopePath
+    id: Id = Field(description="The grip or the segment, as browse gives it.")
+    around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = Field(
+        0, description="Also so many events before and after them, of the same session."
+    )
+
+
+class Entities(Request):
+    """Whose names."""
+
+    scope: ScopePath
+    limit: Limit = 100
+
+
+class Neighbours(Request):
+    """A name, or the id of a memory."""
+
+    scope: ScopePath
+    name_or_id: Id = Field(description="A name, as list_entities gives it, or the id of a memory.")
+    limit: Limit = 20
+
+
+class Topics(Request):
+    """Whose topics."""
+
+    scope: ScopePath
+    pruned: bool = Field(default=False, description="Also those that were not mentioned for long.")
+    limit: Limit = 100
+
+
+def _turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
+    """What was said, as the engine takes it; what has no id has that of the key and its place, if there is a key."""
+    named = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(said)]
+    return [
+        {name: value for name, value in {**one.given(), "id": _an_id(id, scope)}.items() if value is not None}
+        for one, id in zip(said, named, strict=True)
+    ]
+
+
+def _an_id(given: str | None, scope: str) -> str | None:
+    """An id of the scope's own for what a caller names so: ids are of the whole store, and a name is everybody's."""
+    if given is None:
+        return None
+    return f"event-{hashlib.sha256(f'{a_scope(scope)} {given}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
+
+
+def _by(said: str | None, caller: Caller) -> Provenance | None:
+    """Through whom the words came, if anybody is to be trusted less than who said them; roles tell the rest."""
+    if said is not None:
+        return caller.believed(Provenance(said))
+    believed = caller.believed(Provenance.DIRECT_USER)
+    return None if believed is Provenance.DIRECT_USER else believed
+
+
+def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
+    by = _by(request.provenance, caller)
+    events = _turns(request.events, request.scope, request.key)
+    receipts = engine.observe(events, scope=request.scope, provenance=by, source=request.source)
+    return {"receipts": [told_of(engine, one, caller) for one in receipts]}
+
+
+def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
+    by = _by(request.provenance, caller)
+    found = engine.extract(_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by)
+    answer = extraction.data([(found.receipts, found.extraction)])
+    told = [told_of(engine, one, caller) for one in found.receipts]
+    extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], told, strict=True)]
+    return {**answer, "extracts": extracts, "redacted": dict(found.redacted)}
+
+
+def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
+    return timeline.fields(engine.browse(request.key, scope=request.scope))
+
+
+def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
+    return timeline.expansion(engine.expand(request.id, scope=request.scope, around=request.around))
+
+
+def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
+    return {"scope": request.scope, "entities": graph.names(engine.entities(**request.given()))}
+
+
+def _neighbours(engine: Engine, request: Neighbours, _: Caller) -> Answer:
+    return graph.fields(engine.neighbours(request.name_or_id, **request.given("name_or_id")))
+
+
+def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
+    return {"scope": request.scope, "topics": [topics.fields(one) for one in engine.topics(**request.given())]}
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="observe",
+        title="Observe",
+        about=(
+            "Keep what happened word for word as events: messages, results of tools. Use it for the record of a "
+            "conversation; for one thing worth knowing, use remember. With the same key, ids or dates the same again "
+            "changes nothing."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=False,
+        request=Observe,
+        answer=Receipts,
+        run=_observe,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.receipts,
+    ),
+    Operation(
+        name="extract",
+        title="Extract memories",
+        about=(
+            "Remember what a conversation leaves behind, each with the words it rests on. Call it when a conversation "
+            "ends and nobody has picked out what matters. The same again changes nothing."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Extract,
+        answer=shapes.Extracted,
+        run=_extract,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.extracts,
+    ),
+    Operation(
+        name="browse",
+        title="Browse what happened",
+        about="Walk through what happened by years, months, weeks and days, down to segments.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Browse,
+        answer=shapes.Outlook,
+        run=_browse,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="expand",
+        title="Expand to the events",
+        about="The events that a grip or a segment rests on, word for word, with those around them.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Expand,
+        answer=shapes.Expansion,
+        run=_expand,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="list_entities",
+        title="List names",
+        about="The names that memories mention, the most mentioned first.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Entities,
+        answer=shapes.Entities,
+        run=_entities,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="get_neighbours",
+        title="Follow a name",
+        about="What is linked to a name or to a memory: other names, and memories with the name that links them.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Neighbours,
+        answer=shapes.Neighbours,
+        run=_neighbours,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="list_topics",
+        title="List topics",
+        about="What the memories of a scope are about, the most important first.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Topics,
+        answer=shapes.Topics,
+        run=_topics,
+        toolset=Toolset.OPERATOR,
+    ),
+)

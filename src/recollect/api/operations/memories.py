@@ -1,0 +1,389 @@
+"""The operations that write memories and look at single ones."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from recollect.api import response_filter
+from recollect.api.auth import Caller, Right
+from recollect.api.fields import (
+    MOST_AT_ONCE,
+    SAID_THROUGH,
+    Id,
+    Key,
+    KindName,
+    Limit,
+    Line,
+    Moment,
+    Names,
+    Object,
+    ProvenanceName,
+    ScopePath,
+    Share,
+    StatusName,
+    Text,
+    Texts,
+)
+from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.schemas import memories as shapes
+from recollect.engine.engine import Engine
+from recollect.errors import AccessDenied, NotFound, show
+from recollect.model.memory import Memory, Status
+from recollect.model.scope import a_scope
+from recollect.model.trust import TRUST, Provenance
+from recollect.model.verdict import Receipt
+from recollect.render import json_values
+
+LISTED = 100
+"""How many memories are listed at once, unless it is said."""
+
+Vector = Annotated[
+    list[float], Field(max_length=16_384, description="A direction to use instead of embedding the text.")
+]
+
+
+class Said(Request):
+    """What is proposed to be remembered, but for whose it is."""
+
+    text: Text = Field(description="One thing worth knowing later, in a sentence that stands on its own.")
+    kind: KindName | None = Field(None, description="What sort of memory it is; an observation if not said.")
+    title: Line | None = Field(None, description="What it is called, in a few words.")
+    topic_key: Id | None = Field(
+        None,
+        description="A name for a text that is kept up to date, such as team-roster; the next under it revises it.",
+    )
+    subject: Id | None = Field(
+        None,
+        description="What it is about where one thing holds at a time, such as 'ana: lives in'; the next of that "
+        "subject ends it. Found by itself in plain English sentences; in other languages it has to be named.",
+    )
+    tags: Names = Field(default_factory=list[str], description="Words to find it by.")
+    importance: Share | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")
+    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
+    pinned: bool = Field(default=False, description="Keep room for it in every context.")
+    shared: bool = Field(default=False, description="Let the scopes below see it too.")
+    session: Id | None = None
+    speaker: Id | None = Field(None, description="Who said it.")
+    at: Moment | None = Field(None, description="When it was observed, if not now.")
+    valid_from: Moment | None = Field(None, description="Since when it holds, if not since it was observed.")
+    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    source: Id | None = Field(None, description="The document, tool or import it came from.")
+    derived_from: Names = Field(default_factory=list[str], description="Ids of memories it was concluded from.")
+    evidence: Texts = Field(default_factory=list[str], description="Quotations that it rests on.")
+    metadata: Object | None = None
+    vector: Vector | None = None
+    key: Key | None = None
+
+
+class Remember(Said):
+    """What is proposed to be remembered."""
+
+    scope: ScopePath
+
+
+class RememberAll(Request):
+    """Several proposals for one scope, remembered together or not at all."""
+
+    scope: ScopePath
+    drafts: Annotated[list[Said], Field(min_length=1, max_length=MOST_AT_ONCE)] = Field(
+        description="What to remember, each as remember takes it."
+    )
+
+
+class Named(Request):
+    """A memory, by its id."""
+
+    scope: ScopePath
+    id: Id = Field(description="The memory.")
+
+
+class Revise(Named):
+    """What a memory is to say from now on; what is not given stays as it was."""
+
+    text: Text = Field(description="What it says from now on, whole.")
+    title: Line | None = Field(None, description="What it is called, in a few words.")
+    kind: KindName | None = Field(None, description="What sort of memory it is.")
+    tags: Names | None = Field(None, description="Words to find it by, in place of those it has.")
+    importance: Share | None = Field(None, description="How much it matters, 0 to 1.")
+    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
+    at: Moment | None = Field(None, description="When that was observed, if not now.")
+    valid_from: Moment | None = Field(None, description="Since when it holds.")
+    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
+    metadata: Object | None = None
+    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    vector: Vector | None = None
+
+
+class ListMemories(Request):
+    """Which memories to list; `after` is the last id of the page before."""
+
+    scope: ScopePath
+    below: bool = Field(default=False, description="Also those of the scopes below.")
+    statuses: Annotated[list[StatusName], Field(min_length=1, max_length=len(Status))] = Field(
+        default_factory=lambda: [Status.ACTIVE.value],
+        description="Only those that are one of these; what is quarantined takes the right admin.",
+    )
+    limit: Limit = LISTED
+    after: Id | None = Field(None, description="The next of the page before; leave it out for the first page.")
+
+
+def believed(said: str | None, caller: Caller) -> Provenance:
+    """The provenance of what a caller says, as far as the caller is believed; a model's, if none is said."""
+    return caller.believed(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
+
+
+def told_of(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
+    """What became of a draft; a memory that is kept apart from the caller is not shown, whoever said the same."""
+    told = json_values.receipt(receipt)
+    return {**told, "memory": None} if receipt.kept and _is_apart(engine, receipt.memory, caller) else told
+
+
+def _draft(said: Said, caller: Caller) -> dict[str, Any]:
+    return {**said.given(), "provenance": believed(said.provenance, caller)}
+
+
+def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
+    (receipt,) = engine.remember_all([_draft(request, caller)])
+    return told_of(engine, receipt, caller)
+
+
+def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answer:
+    drafts = [_draft(one, caller) for one in request.drafts]
+    return {"receipts": [told_of(engine, one, caller) for one in engine.remember_all(drafts, scope=request.scope)]}
+
+
+def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
+    _readable(engine, engine.get(request.id, scope=request.scope), caller)
+    changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
+    return told_of(engine, engine.revise(request.id, request.text, **changes), caller)
+
+
+def refuse_less_trusted(memory: Memory, caller: Caller) -> None:
+    """Whoever is trusted less changes nothing of what is trusted more."""
+    if TRUST[caller.provenance].less_than(memory.trust):
+        more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
+        raise AccessDenied(f"{more}; have somebody change it who is believed as much")
+
+
+def _refuse_change(engine: Engine, request: Named, caller: Caller) -> None:
+    """Nobody changes what is quarantined who may not read it, for they are told what they changed; nor what is trusted
+    more.
+    """
+    refuse_less_trusted(_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
+
+
+def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_change(engine, request, caller)
+    return json_values.receipt(engine.forget(request.id, scope=request.scope))
+
+
+def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
+    return json_values.receipt(engine.restore(request.id, scope=request.scope))
+
+
+def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_change(engine, request, caller)
+    return json_values.receipt(engine.pin(request.id, scope=request.scope))
+
+
+def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
+    _refuse_change(engine, request, caller)
+    return json_values.receipt(engine.unpin(request.id, scope=request.scope))
+
+
+def _is_apart(engine: Engine, memory: Memory, caller: Caller) -> bool:
+    """Whether it is quarantined, or was when it was forgotten, and the caller may not release it."""
+    if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.may(Right.ADMIN, memory.scope):
+        return False
+    if memory.status is Status.QUARANTINED:
+        return True
+    try:
+        versions = engine.history(memory.id, scope=memory.scope)
+    except NotFound:  # somebody erased it since it was read
+        return True
+    stood = next((one.status for one in reversed(versions) if one.status is not Status.FORGOTTEN), None)
+    return stood is Status.QUARANTINED
+
+
+def _readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
+    """The memory; what is quarantined is read by whoever may release it, and is told no model."""
+    if _is_apart(engine, memory, caller):
+        raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
+    return memory
+
+
+def _replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
+    """What took the place of the memory, if the caller may read that."""
+    by = engine.replacement(memory, scope=scope)
+    return None if by is None or _is_apart(engine, by, caller) else by
+
+
+def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
+    memory = _readable(engine, engine.get(request.id, scope=request.scope), caller)
+    usage, by = engine.usage(memory.id, scope=request.scope), _replacement(engine, memory, request.scope, caller)
+    return {**json_values.memory(memory), "usage": json_values.usage(usage), "replacement": json_values.replacement(by)}
+
+
+def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
+    versions = engine.history(request.id, scope=request.scope)
+    _readable(engine, versions[-1], caller)
+    by = _replacement(engine, versions[-1], request.scope, caller)
+    told = [json_values.memory(one) for one in versions]
+    return {"id": request.id, "versions": told, "replacement": json_values.replacement(by)}
+
+
+def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
+    if Status.QUARANTINED in request.statuses:
+        caller.refuse_unless(Right.ADMIN, a_scope(request.scope))
+    found = engine.memories(**request.given("limit"), limit=request.limit + 1)  # which tells whether there are more
+    page = found[: request.limit]
+    told = [json_values.memory(one) for one in page if not _is_apart(engine, one, caller)]
+    return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="remember",
+        title="Remember",
+        about=(
+            "Keep one thing worth knowing in later conversations: a preference, a decision, a fact, how something is "
+            "done, what went wrong. Say it in one sentence that stands on its own, with names instead of pronouns. "
+            "What is known already is only counted as said again, and a new truth about a subject replaces the old "
+            "one; the verdict tells. Never give passwords or keys."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Remember,
+        answer=shapes.Receipt,
+        run=_remember,
+        toolset=Toolset.CORE,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="remember_all",
+        title="Remember several",
+        about="Keep several things at once, all of them or none. Use it instead of many single calls.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=RememberAll,
+        answer=shapes.Receipts,
+        run=_remember_all,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.receipts,
+    ),
+    Operation(
+        name="revise",
+        title="Revise a memory",
+        about=(
+            "Give a memory a new text when it is wrong or incomplete and its id is known. Its history keeps what it "
+            "said before. For something new, use remember."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Revise,
+        answer=shapes.Receipt,
+        run=_revise,
+        toolset=Toolset.CORE,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="forget",
+        title="Forget a memory",
+        about=(
+            "Recall a memory no more, when the user asks to forget it. Nothing is erased: an operator can restore it."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_forget,
+        toolset=Toolset.CORE,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="restore",
+        title="Restore a memory",
+        about="Bring back a memory that was forgotten or put away; what took its place holds no longer.",
+        right=Right.ADMIN,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_restore,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="pin",
+        title="Pin a memory",
+        about="Keep room for a memory in every context, for what must never be overlooked. Use it rarely.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_pin,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="unpin",
+        title="Unpin a memory",
+        about="Let a pinned memory compete with the others again, once it need not be in every context any more.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Receipt,
+        run=_unpin,
+        toolset=Toolset.OPERATOR,
+        unread=response_filter.receipt,
+    ),
+    Operation(
+        name="get_memory",
+        title="Look at a memory",
+        about=(
+            "All that is known of one memory by its id: its text, where it comes from, and how it was used. Use it "
+            "before you rely on a memory that matters, or change it."
+        ),
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Shown,
+        run=_get,
+        toolset=Toolset.CORE,
+    ),
+    Operation(
+        name="get_history",
+        title="Look at the versions of a memory",
+        about=(
+            "Every version of one memory, the oldest first: what it said before, and what took its place. Use it when "
+            "asked how or when something changed."
+        ),
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Named,
+        answer=shapes.Versions,
+        run=_history,
+        toolset=Toolset.OPERATOR,
+    ),
+    Operation(
+        name="list_memories",
+        title="List memories",
+        about="The memories of a scope, page by page in the order of ids. To find something, use search or recall.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=ListMemories,
+        answer=shapes.Memories,
+        run=_list,
+        toolset=Toolset.OPERATOR,
+    ),
+)

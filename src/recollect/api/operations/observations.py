@@ -1,0 +1,222 @@
+"""The eight methods of seed 003 as operations; a user is a scope."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, Field
+
+from recollect.api import response_filter
+from recollect.api.auth import Caller, Right
+from recollect.api.fields import Id, KindName, Line, ScopePath, Text
+from recollect.api.operation import Answer, Effect, Operation, Request, Shape, Toolset
+from recollect.api.operations.memories import refuse_less_trusted
+from recollect.compat import observation_memory as dialect
+from recollect.compat.observation_memory import MOST_FOUND, ObservationMemory
+from recollect.engine.engine import Engine
+from recollect.engine.sessions import BESIDE, MOST_BESIDE
+from recollect.model.memory import Kind
+from recollect.model.scope import a_scope
+from recollect.model.trust import Provenance
+
+Types = Annotated[list[KindName], Field(min_length=1, max_length=len(Kind))]
+Beside = Annotated[int, Field(ge=0, le=MOST_BESIDE)]
+
+
+class OfUser(Request):
+    """A user."""
+
+    whose: ClassVar[str | None] = "user_id"
+
+    user_id: ScopePath
+
+
+class Summary(OfUser):
+    """What a user's session came to."""
+
+    summary: Text = Field(description="What it came to, in a few sentences that stand on their own.")
+
+
+class Save(OfUser):
+    """An observation."""
+
+    content: Text = Field(description="What was observed, in a sentence that stands on its own.")
+    type: KindName = Field(description="What sort of observation it is; summary is reserved for sessions.")
+    title: Line = Field(description="What it is called, in a few words.")
+    topic_key: Id | None = Field(None, description="What it is the present state of: the next one replaces it.")
+
+
+class Search(OfUser):
+    """What to look for."""
+
+    query: Text = Field(description="Words that the observations have.")
+    limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = Field(10, description="How many at most.")
+    types: Types | None = Field(None, description="Only these types.")
+    types_exclude: Types | None = Field(None, description="All but these types; not together with types.")
+
+
+class OfObservation(OfUser):
+    """An observation, by its id."""
+
+    observation_id: Id = Field(description="The observation.")
+
+
+class Around(OfObservation):
+    """The same with how many before and after it."""
+
+    before: Beside = Field(BESIDE, description="How many before it.")
+    after: Beside = Field(BESIDE, description="How many after it.")
+
+
+class FoundObservations(Shape):
+    """The observations that have words of a query, best first."""
+
+    observations: list[dialect.FoundObservation]
+
+
+def _asked(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+    """A method of seed 003 as an operation runs."""
+
+    def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+        return method(_memory(engine, caller), **request.given()).model_dump(mode="json")
+
+    return run
+
+
+def _summed_up(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+    """The same, for a method that says what a session came to: whoever is trusted less than who began it, or summed it
+    up before, does not.
+    """
+
+    def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+        session = engine.sessions.current(scope=request.user_id)
+        if session is not None:
+            refuse_less_trusted(engine.get(session.id, scope=request.user_id), caller)
+        return _asked(method)(engine, request, caller)
+
+    return run
+
+
+def _start(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+    caller.refuse_unless(Right.READ, a_scope(request.user_id))  # it tells what is known
+    return _asked(ObservationMemory.mem_session_start)(engine, request, caller)
+
+
+def _memory(engine: Engine, caller: Caller) -> ObservationMemory:
+    return ObservationMemory(engine, provenance=caller.believed(Provenance.MODEL_INFERENCE))
+
+
+def _search(engine: Engine, request: Search, caller: Caller) -> Answer:
+    found = _memory(engine, caller).mem_search(**request.given())
+    return {"observations": [one.model_dump(mode="json") for one in found]}
+
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    Operation(
+        name="mem_session_start",
+        title="Start a session",
+        about=(
+            "Go on with the user's session, or begin one: the last sessions, and what matters most. Call it before "
+            "anything else when a conversation begins."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=OfUser,
+        answer=dialect.SessionStart,
+        run=_start,
+        toolset=Toolset.OBSERVATIONS,
+    ),
+    Operation(
+        name="mem_session_end",
+        title="End a session",
+        about="End the user's session with a summary of what it came to. Call it when the conversation ends.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Summary,
+        answer=dialect.SessionRecord,
+        run=_summed_up(ObservationMemory.mem_session_end),
+        toolset=Toolset.OBSERVATIONS,
+        unread=response_filter.own,
+    ),
+    Operation(
+        name="mem_session_summary",
+        title="Sum up a session",
+        about="Note what the user's session has come to until now; it goes on.",
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Summary,
+        answer=dialect.SessionRecord,
+        run=_summed_up(ObservationMemory.mem_session_summary),
+        toolset=Toolset.OBSERVATIONS,
+        unread=response_filter.own,
+    ),
+    Operation(
+        name="mem_save",
+        title="Save an observation",
+        about=(
+            "Save something worth knowing of the user in later sessions. With a topic_key it takes the place of what "
+            "was saved under that key; the same again is not saved twice. Never give passwords or keys."
+        ),
+        right=Right.WRITE,
+        effect=Effect.ADDS,
+        repeatable=True,
+        request=Save,
+        answer=dialect.SaveResult,
+        run=_asked(ObservationMemory.mem_save),
+        toolset=Toolset.OBSERVATIONS,
+        unread=response_filter.saved,
+    ),
+    Operation(
+        name="mem_search",
+        title="Search observations",
+        about="The user's observations that have words of the query, best first, in short; get one whole by its id.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Search,
+        answer=FoundObservations,
+        run=_search,
+        toolset=Toolset.OBSERVATIONS,
+    ),
+    Operation(
+        name="mem_get_observation",
+        title="Look at an observation",
+        about="All of one observation, by the id that a search gave, when its beginning is not enough.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=OfObservation,
+        answer=dialect.Observation,
+        run=_asked(ObservationMemory.mem_get_observation),
+        toolset=Toolset.OBSERVATIONS,
+    ),
+    Operation(
+        name="mem_timeline",
+        title="Look around an observation",
+        about=(
+            "An observation with those that were made just before and just after it. Use it to see in what connection "
+            "something was said."
+        ),
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=Around,
+        answer=dialect.Timeline,
+        run=_asked(ObservationMemory.mem_timeline),
+        toolset=Toolset.OBSERVATIONS,
+    ),
+    Operation(
+        name="mem_stats",
+        title="Count observations",
+        about="How many observations and sessions of the user there are, when asked how much is known.",
+        right=Right.READ,
+        effect=Effect.NONE,
+        repeatable=True,
+        request=OfUser,
+        answer=dialect.MemoryStats,
+        run=_asked(ObservationMemory.mem_stats),
+        toolset=Toolset.OBSERVATIONS,
+    ),
+)

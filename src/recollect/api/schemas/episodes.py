@@ -1,0 +1,98 @@
+"""How tasks look, and what they taught."""
+
+from pydantic import Field
+
+from recollect.api.operation import Shape
+from recollect.api.schemas.memories import Receipt
+from recollect.api.schemas.recall import Factor, Part
+
+
+class Outcome(Shape):
+    """How a task went, and what it taught."""
+
+    score: float
+    lessons: list[str]
+    failure_modes: list[str]
+    at: str
+
+
+class Action(Shape):
+    """What was done for a task."""
+
+    id: str
+    type: str
+    input: str
+    output: str
+    result: str
+    at: str
+    context: str | None
+
+
+class Episode(Shape):
+    """A task, without what was done for it."""
+
+    id: str
+    scope: str
+    task: str | None = Field(description="None to whoever may write and not read; nor are others' words told there.")
+    plan: list[str]
+    session: str | None
+    started_at: str
+    status: str
+    pinned: bool
+    finished: bool
+    outcome: Outcome | None
+    value: float | None
+    contexts: list[str]
+
+
+class WholeEpisode(Episode):
+    """A task with what was done for it."""
+
+    actions: list[Action]
+
+
+class CompletedEpisode(WholeEpisode):
+    """A task that has ended, with what became of all that it taught."""
+
+    receipts: list[Receipt]
+    run: int | None
+    again: bool
+
+
+class SimilarEpisode(Episode):
+    """A task like the one at hand, with what gives its score."""
+
+    score: float
+    parts: list[Part]
+    factors: list[Factor]
+
+
+class Episodes(Shape):
+    """Tasks, the latest first."""
+
+    scope: str
+    episodes: list[Episode]
+
+
+class SimilarEpisodes(Shape):
+    """Tasks like the one at hand, the best first."""
+
+    scope: str
+    episodes: list[SimilarEpisode]
+
+
+class FailureMode(Shape):
+    """What went wrong with similar tasks, and in which."""
+
+    text: str
+    episodes: list[str]
+    score: float
+    parts: list[Part]
+    factors: list[Factor]
+
+
+class FailureModes(Shape):
+    """What went wrong with similar tasks, the most similar task first."""
+
+    scope: str
+    failure_modes: list[FailureMode]

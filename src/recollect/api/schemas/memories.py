@@ -1,0 +1,128 @@
+"""How memories look, what became of drafts, and what was counted of them."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from recollect.api.operation import Shape
+
+
+class Memory(Shape):
+    """A memory with all that is known of it but its use."""
+
+    id: str
+    scope: str
+    text: str
+    created_at: str = Field(description="When it was first observed.")
+    kind: str
+    level: str | None = Field(description="How coarse it is as a record of what happened; plain memories have none.")
+    title: str | None
+    tags: list[str]
+    session: str | None
+    speaker: str | None
+    topic_key: str | None
+    subject: str | None = Field(description="What it is about, where only one thing holds at a time.")
+    shared: bool
+    pinned: bool
+    importance: float | None
+    confidence: float | None
+    salience: float | None
+    observed_at: str | None
+    updated_at: str | None
+    valid_from: str | None
+    valid_until: str | None
+    provenance: str
+    trust: str
+    source: str | None
+    evidence: list[str]
+    derived_from: list[str]
+    metadata: dict[str, Any]
+    revisions: int
+    status: str
+    indexed: bool
+    left: list[str]
+    stands_for: list[str]
+    superseded_by: str | None
+    remark: str | None
+    recorded_at: str | None
+    commit: int | None
+
+
+class Receipt(Shape):
+    """Which memory now says it, what was decided and why, and what was taken out before anything was kept."""
+
+    id: str | None = Field(description="The memory that says it now; none if nothing was kept.")
+    verdict: Literal[
+        "created",
+        "updated",
+        "reinforced",
+        "superseded",
+        "outdated",
+        "reactivated",
+        "unindexed",
+        "quarantined",
+        "refused",
+        "changed",
+        "unchanged",
+    ]
+    redacted: list[str]
+    memory: Memory | None
+    revision: int | None = None
+    instead_of: str | None = None
+    twin: str | None = None
+    reason: str | None = None
+    old: str | None = None
+    newer: str | None = None
+    was: str | None = None
+    other: str | None = None
+    to: str | None = None
+
+
+class Receipts(Shape):
+    """What became of each, in the order given."""
+
+    receipts: list[Receipt]
+
+
+class Usage(Shape):
+    """What happened to a memory since it was written."""
+
+    served: int
+    helped: int
+    misled: int
+    echoed: int
+    quoted: int
+    followed: int
+    last_served_at: str | None
+    last_echoed_at: str | None
+    usefulness: float | None
+
+
+class Replacement(Shape):
+    """What took the place of a memory."""
+
+    id: str
+    text: str
+
+
+class Shown(Memory):
+    """A memory with its use, and what took its place if something did."""
+
+    usage: Usage
+    replacement: Replacement | None
+
+
+class Versions(Shape):
+    """Every version of a memory, the oldest first."""
+
+    id: str
+    versions: list[Memory]
+    replacement: Replacement | None
+
+
+class Memories(Shape):
+    """Memories of a scope in the order of ids; `next` is where to go on, if there are more."""
+
+    scope: str
+    memories: list[Memory]
+    next: str | None

@@ -1,0 +1,58 @@
+"""What begins before the other commands are loaded, read as the whole command line reads it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli.hook import hook as hook_command
+from recollect.cli.mcp import mcp as mcp_command
+from recollect.cli.mcp import most_bytes, opened, ready, speak
+from recollect.errors import InvalidInput, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.cli.mcp import Made
+    from recollect.cli.target import Place
+
+
+def mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
+    """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
+    try:
+        params = mcp_command.make_context("mcp", list(typed)).params
+        who = ready(**params)
+    except (click.ClickException, RecollectError):
+        return None
+    return partial(speak, partial(_made, before), partial(_most_bytes, before), *who)
+
+
+def _made(before: Sequence[str]) -> "Made":
+    with place(before) as found:
+        return opened(found.made())
+
+
+def _most_bytes(before: Sequence[str]) -> int:
+    with place(before):
+        return most_bytes()
+
+
+def hook(typed: Sequence[str]) -> dict[str, object] | None:
+    """What a hook is told; nothing if what is typed is wrong, which is said on standard error."""
+    try:
+        return hook_command.make_context("hook", list(typed)).params
+    except click.exceptions.Exit:
+        return None
+
+
+@contextmanager
+def place(before: Sequence[str]) -> "Iterator[Place]":
+    """The place that is named before the command, with the settings that are."""
+    cli: click.Group = import_module("recollect.cli.main").cli
+    try:
+        with cli.make_context("recollect", [*before, "mcp"]) as context:
+            context.invoke(cli.callback or (lambda: None), **context.params)
+            yield context.obj
+    except click.ClickException as error:
+        raise InvalidInput(error.format_message()) from error

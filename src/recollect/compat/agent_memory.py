@@ -1,0 +1,69 @@
+"""The functions of a ranking and lifecycle proposal (seed 004), on the `salience` profile."""
+
+from typing import Protocol, runtime_checkable
+
+from recollect.admission.salience import salience as salience_of
+from recollect.compat import coercion
+from recollect.errors import InvalidInput, show
+from recollect.lifecycle import episode_retention
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind, MemoryId
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import explain
+
+PROFILE = built_in("salience")
+
+
+@runtime_checkable
+class Valued(Protocol):
+    """An episode, as far as keeping it is concerned."""
+
+    @property
+    def value_score(self) -> float | None: ...
+
+
+def calculate_salience(text: str, kind: Kind | str, is_pinned: bool) -> float:
+    """How much a memory stands out, judged by its length in characters, its kind and whether it is pinned."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"text is {show(text)}; give a text")
+    if kind not in tuple(Kind):
+        raise InvalidInput(f"kind is {show(kind)}; known are {', '.join(Kind)}")
+    return salience_of(text, Kind(kind), pinned=is_pinned)
+
+
+def usage_penalty(access_count: int) -> float:
+    """What a memory's score is multiplied by for having been served so often: 1 when never."""
+    explanation = _explain(1.0, 1.0, access_count)
+    return next(scale.times for scale in explanation.scales if scale.factor == "rarity")
+
+
+def rank_result(similarity: float, salience: float, access_count: int) -> float:
+    """The similarity, more for what stood out when it was written, less for what was served often."""
+    return _explain(similarity, salience, access_count).score
+
+
+def calculate_value(outcome_score: float) -> float:
+    """How much an episode teaches: most where the task was neither easy nor hopeless."""
+    return episode_retention.value(coercion.a_share("outcome_score", outcome_score))
+
+
+def should_retain(episode: float | Valued) -> bool:
+    """Whether an episode, or one of that value, is worth its place.
+
+    An unfinished one has no value yet and is kept. No value that `calculate_value` gives is so low that this
+    says no; see `retention`.
+    """
+    if isinstance(episode, Valued):
+        return episode.value_score is None or should_retain(episode.value_score)
+    return episode_retention.retained(coercion.a_share("value_score", episode))
+
+
+def _explain(similarity: float, salience: float, access_count: int) -> Explanation:
+    memory = Candidate(
+        id=MemoryId("memory"),
+        similarity=coercion.a_cosine("similarity", similarity),
+        salience=coercion.a_share("salience", salience),
+        served=coercion.a_count("access_count", access_count),
+    )
+    return explain(memory, PROFILE, at=coercion.the_moment(None))

@@ -1,0 +1,110 @@
+"""The composite score of an assistant framework (seed 002), on the `assistant` profile."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from recollect.compat import coercion
+from recollect.errors import ProfileError, show
+from recollect.model.candidate import Candidate
+from recollect.model.memory import MemoryId
+from recollect.ranking.profile import Profile, Question
+from recollect.ranking.profile_toml import describe, override
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import explain
+
+PROFILE = built_in("assistant")
+HALF_LIFE_DAYS = float(describe(PROFILE)["terms"]["recency"]["half_life"].removesuffix("d"))
+
+
+def _duration(field: str, value: Any) -> str:
+    """So many days as a profile writes them, in plain digits."""
+    return f"{Decimal(repr(coercion.a_number(field, value))):f}d"
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """Where in a profile a setting of the framework belongs, and how it is read."""
+
+    path: tuple[str, ...]
+    read: Callable[[str, Any], float | str]
+
+
+SETTINGS: Mapping[str, _Setting] = {
+    "weights.semantic": _Setting(("terms", "similarity", "weight"), coercion.a_number),
+    "weights.recency": _Setting(("terms", "recency", "weight"), coercion.a_number),
+    "weights.importance": _Setting(("terms", "importance", "weight"), coercion.a_number),
+    "recencyHalfLifeDays": _Setting(("terms", "recency", "half_life"), _duration),
+    "maxContextItems": _Setting(("max_items",), coercion.a_count),
+    "minScore": _Setting(("min_score",), coercion.a_number),
+}
+"""Every setting by the framework's name for it."""
+
+
+def compute_composite_score(
+    similarity: float | None,
+    created_at: datetime | str | None,
+    importance: float | None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    half_life_days: float = HALF_LIFE_DAYS,
+    now: datetime | None = None,
+) -> float:
+    """How much a memory deserves its place, within 0..1.
+
+    `None` is unknown and worth what the profile says; a date without a time zone is taken as UTC. `weights`
+    may name any of semantic, recency and importance; with the profile's own for the others they add up to 1.
+    """
+    days = coercion.a_number("half_life_days", half_life_days)
+    profile = assistant_profile({"weights": weights or {}, "recencyHalfLifeDays": days})
+    candidate = Candidate(
+        id=MemoryId("memory"),
+        similarity=coercion.if_known(coercion.a_cosine, "similarity", similarity),
+        created_at=coercion.if_known(coercion.a_date, "created_at", created_at),
+        importance=coercion.if_known(coercion.a_share, "importance", importance),
+    )
+    return explain(candidate, profile, coercion.the_moment(now)).score
+
+
+def assistant_profile(config: Mapping[str, Any]) -> Profile:
+    """The `assistant` profile with some settings changed, under the framework's names for them.
+
+    `weights` may be a table, or each weight a key such as `weights.semantic`. The outcome is checked like any
+    profile: weights that do not add up to 1 are refused, not scaled.
+    """
+    settings: dict[str, float | str] = {}
+    for key, value in _flat(config):
+        if key not in SETTINGS:
+            raise ProfileError(f"{key!r} is no setting of an assistant; known are {', '.join(SETTINGS)}")
+        if key in settings:
+            raise ProfileError(f"{key!r} is given twice, in a table and by its own key; give it once")
+        settings[key] = SETTINGS[key].read(key, value)
+    return _changed(frozenset(settings.items()))
+
+
+def _flat(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    if not isinstance(config, Mapping):
+        raise ProfileError(f"the settings are {show(config)}; give a table of {', '.join(SETTINGS)}")
+    weights = config.get("weights")
+    if not isinstance(weights, Mapping):
+        return list(config.items())
+    others = [(key, value) for key, value in config.items() if key != "weights"]
+    return [*((f"weights.{key}", value) for key, value in weights.items()), *others]
+
+
+@lru_cache(maxsize=64)
+def _changed(settings: frozenset[tuple[str, float | str]]) -> Profile:
+    """Built once, for the same settings come again with every memory."""
+    changes: dict[str, Any] = {}
+    for key, value in settings:
+        *tables, last = SETTINGS[key].path
+        table = changes
+        for name in tables:
+            table = table.setdefault(name, {})
+        table[last] = value
+    if changes.get("terms", {}).get("similarity") == {"weight": 0.0}:
+        changes["question"] = Question.OPTIONAL.value  # nothing is left in it for a question to say
+    return override(PROFILE, changes)

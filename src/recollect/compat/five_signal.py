@@ -1,0 +1,172 @@
+"""The composite scorer of a context-assembly engine (seed 000), on the `five-signal` profile."""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.compat import coercion
+from recollect.errors import InvalidInput, show
+from recollect.model import validation
+from recollect.model.candidate import Candidate
+from recollect.model.memory import MemoryId
+from recollect.ranking.profile_toml import describe
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import explain
+
+PROFILE = built_in("five-signal")
+"""The one home of the numbers below; importing it fails, also under -O, unless its weights add up to 1."""
+
+_TERMS: Mapping[str, Mapping[str, float]] = describe(PROFILE)["terms"]
+
+WEIGHT_RELEVANCE = PROFILE.weight("relevance")
+WEIGHT_RECENCY = PROFILE.weight("recency")
+WEIGHT_USEFULNESS = PROFILE.weight("usefulness")
+WEIGHT_CONFIDENCE = PROFILE.weight("confidence")
+WEIGHT_FREQUENCY = PROFILE.weight("frequency")
+
+RECENCY_DECAY_LAMBDA = _TERMS["recency"]["rate_per_day"]
+"""Taken literally: exp(-λ × 14 days) is 0.4966, and the half-life 13.86 days."""
+
+ACCESS_FREQUENCY_CAP = _TERMS["frequency"]["cap"]
+
+KEYS: Mapping[str, str] = {
+    "relevance": "similarity",
+    "recency": "created_at",
+    "usefulness": "usefulness_score",
+    "confidence": "confidence",
+    "frequency": "retrieval_count",
+}
+"""For each signal the key of a memory it is read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMemory:
+    """A memory as it came, with its score at full precision and the five values it is made of.
+
+    `assumed` names the keys whose value was unknown, unreadable or out of range, and was replaced.
+    """
+
+    memory: dict[str, Any]
+    composite_score: float
+    relevance_score: float
+    recency_score: float
+    usefulness_score: float
+    confidence_score: float
+    frequency_score: float
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScorer:
+    """Scores retrieved memories for the moment `now`, or else for the moment of each call."""
+
+    now: datetime | None = None
+
+    def score(self, memories: Sequence[dict[str, Any]], query_embedding: Sequence[float] | None) -> list[ScoredMemory]:
+        """Every memory with its score, best first; equal scores go by id, then in the order they came.
+
+        Dates without a time zone are taken as UTC. A memory without `similarity` gets the cosine of its
+        `embedding` and the query's, if they have the same length.
+        """
+        at = coercion.the_moment(self.now)
+        question = coercion.if_known(coercion.a_vector, "query_embedding", query_embedding)
+        scored = [_score(memory, place, question, at) for place, memory in enumerate(memories)]
+        return sorted(scored, key=lambda one: (-one.composite_score, _id(one.memory)))
+
+
+def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
+    if not isinstance(memory, Mapping):
+        raise InvalidInput(f"memory number {place} is {show(memory)}; give a dictionary")
+    reading = _Reading(memory)
+    try:
+        candidate = reading.candidate(MemoryId(str(place)), question)
+    except InvalidInput as error:
+        name = show(memory["id"]) if "id" in memory else f"number {place}"
+        raise InvalidInput(f"memory {name}: {error}") from error
+
+    explanation = explain(candidate, PROFILE, at)
+    values = {part.signal: part.value for part in explanation.parts}
+    assumed = reading.replaced | {KEYS[part.signal] for part in explanation.parts if part.assumed}
+    return ScoredMemory(
+        memory=memory,
+        composite_score=explanation.score,
+        relevance_score=values["relevance"],
+        recency_score=values["recency"],
+        usefulness_score=values["usefulness"],
+        confidence_score=values["confidence"],
+        frequency_score=values["frequency"],
+        assumed=tuple(key for key in KEYS.values() if key in assumed),
+    )
+
+
+class _Reading:
+    """A memory's dictionary as it is read, and the keys whose value had to be replaced."""
+
+    def __init__(self, memory: Mapping[str, Any]) -> None:
+        self.memory = memory
+        self.replaced: set[str] = set()
+
+    def candidate(self, id: MemoryId, question: tuple[float, ...] | None) -> Candidate:
+        similarity = self._held("similarity", -1.0, 1.0)
+        return Candidate(
+            id=id,
+            similarity=self._computed(question) if similarity is None else similarity,
+            created_at=self._date("created_at"),
+            usefulness=self._held("usefulness_score", 0.0, 1.0),
+            confidence=self._held("confidence", 0.0, 1.0),
+            served=self._count("retrieval_count"),
+        )
+
+    def _held(self, key: str, low: float, high: float) -> float | None:
+        number = coercion.if_known(coercion.a_number, key, self.memory.get(key))
+        if number is None:
+            return None
+        held = min(max(number, low), high)
+        if abs(held - number) > validation.COSINE_ROUNDING:
+            self.replaced.add(key)
+        return held
+
+    def _count(self, key: str) -> int | None:
+        number = self._held(key, 0.0, float(validation.LARGEST_COUNT))
+        if number is None:
+            return None
+        if not number.is_integer():
+            self.replaced.add(key)
+        return int(number)
+
+    def _date(self, key: str) -> datetime | None:
+        """The date; an unreadable one is as good as none, which the profile then names as assumed."""
+        with suppress(InvalidInput):
+            return coercion.if_known(coercion.a_date, key, self.memory.get(key))
+        return None
+
+    def _computed(self, question: tuple[float, ...] | None) -> float | None:
+        if not question:
+            return None
+        vector = coercion.if_known(coercion.a_vector, "embedding", self.memory.get("embedding")) or ()
+        return _cosine(vector, question) if len(vector) == len(question) else None
+
+
+def _cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
+    """The cosine of the angle between two vectors, `None` where one points nowhere."""
+    first, second = _direction(one), _direction(other)
+    if first is None or second is None:
+        return None
+    return min(max(math.fsum(a * b for a, b in zip(first, second, strict=True)), -1.0), 1.0)
+
+
+def _direction(vector: tuple[float, ...]) -> list[float] | None:
+    """The vector at length 1; brought to a largest part of 1 first, so that no size over- or underflows."""
+    largest = max(map(abs, vector))
+    if largest == 0.0:
+        return None
+    scaled = [part / largest for part in vector]
+    length = math.hypot(*scaled)
+    return [part / length for part in scaled]
+
+
+def _id(memory: Mapping[str, Any]) -> str:
+    return str(memory.get("id", ""))

@@ -1,0 +1,369 @@
+"""The eight methods of an observation memory (seed 003), on an engine: sessions, observations, and their two scores."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, Field, PlainSerializer
+
+from recollect.compat.observations import ContextScore, SearchScore
+from recollect.engine.edit import not_there
+from recollect.engine.engine import Engine
+from recollect.errors import FieldError, InvalidInput, NotFound, show
+from recollect.lifecycle.sessions import an_inactivity
+from recollect.model import validation
+from recollect.model.format import shortened
+from recollect.model.memory import Kind, Memory, Status, named
+from recollect.model.scope import a_scope
+from recollect.model.session import Session
+from recollect.model.trust import Provenance
+from recollect.model.verdict import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+    Verdict,
+)
+
+SNIPPET = 200
+"""How many characters of an observation are in its compact form."""
+
+MOST_FOUND = 100
+"""How many observations may be searched for at once."""
+
+MATCHING = {"gates": {"lexical": 1e-9}}
+"""A search finds what has a word of the question; the formula would also rank what has none."""
+
+RESERVED = Kind.SUMMARY
+"""The type that sessions sum up in, which nobody saves."""
+
+Moment = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat(), return_type=str, when_used="json")]
+"""A moment that is written as everywhere else here."""
+
+Outcome = Literal[
+    "created", "updated", "deduped", "superseded", "outdated", "reactivated", "unindexed", "quarantined", "refused"
+]
+
+_OUTCOMES: Mapping[type[Verdict], Outcome] = {
+    Created: "created",
+    Updated: "updated",
+    Changed: "updated",
+    Reinforced: "deduped",
+    Unchanged: "deduped",
+    Superseded: "superseded",
+    Outdated: "outdated",
+    Reactivated: "reactivated",
+    Unindexed: "unindexed",
+    Quarantined: "quarantined",
+    Refused: "refused",
+}
+"""What the seed calls what became of a draft; it knows the first three."""
+
+
+class _Result(BaseModel, frozen=True, extra="forbid"):
+    """What a method gives: it does not change, and `model_dump(mode="json")` is how it is sent."""
+
+
+class CompactObservation(_Result, frozen=True):
+    """An observation in few words; `mem_get_observation` tells all of it."""
+
+    id: Annotated[str, Field(description="Its id.")]
+    type: Annotated[Kind, Field(description="Which kind of observation it is.")]
+    title: Annotated[str | None, Field(description="Its title, if it has one.")]
+    topic_key: Annotated[str | None, Field(description="The topic it is the present state of, if it has one.")]
+    snippet: Annotated[str, Field(description="How its content begins, on one line.")]
+    created_at: Annotated[Moment, Field(description="When it was first observed, UTC.")]
+    updated_at: Annotated[Moment, Field(description="When its present content was observed, UTC.")]
+
+
+class FoundObservation(CompactObservation, frozen=True):
+    """An observation that a question found."""
+
+    score: Annotated[SearchScore, Field(description="How relevant it is to the question; compares with its like only.")]
+
+
+class KnownObservation(CompactObservation, frozen=True):
+    """An observation to know before anyone asks."""
+
+    score: Annotated[ContextScore, Field(description="How much it deserves to be known; compares with its like only.")]
+
+
+class Observation(_Result, frozen=True):
+    """All of an observation."""
+
+    id: Annotated[str, Field(description="Its id.")]
+    user_id: Annotated[str, Field(description="Whose it is: the user, or one above who shares it.")]
+    session_id: Annotated[str | None, Field(description="The session that changed it last, if one did.")]
+    type: Annotated[Kind, Field(description="Which kind of observation it is.")]
+    title: Annotated[str | None, Field(description="Its title, if it has one.")]
+    content: Annotated[str, Field(description="What it says, without what was private or secret.")]
+    topic_key: Annotated[str | None, Field(description="The topic it is the present state of, if it has one.")]
+    normalized_hash: Annotated[str, Field(description="SHA-256 that is the same for contents that differ in blanks.")]
+    revision_count: Annotated[int, Field(description="How often it was said anew, the first time included.")]
+    status: Annotated[Status, Field(description="Where it stands; only an active one is found.")]
+    created_at: Annotated[Moment, Field(description="When it was first observed, UTC.")]
+    updated_at: Annotated[Moment, Field(description="When its present content was observed, UTC.")]
+
+
+class SessionRecord(_Result, frozen=True):
+    """A session of a user."""
+
+    session_id: Annotated[str, Field(description="Its id.")]
+    status: Annotated[Literal["active", "completed"], Field(description="Whether it is under way or has ended.")]
+    started_at: Annotated[Moment, Field(description="When it began, UTC.")]
+    last_activity_at: Annotated[Moment, Field(description="When it was last active, UTC.")]
+    ended_at: Annotated[Moment | None, Field(description="When it ended, UTC, if it has.")]
+    summary: Annotated[str | None, Field(description="What it came to, if that is known by now.")]
+    is_auto_generated: Annotated[
+        bool, Field(description="Whether nobody said the summary, and it was put together from what was saved.")
+    ]
+
+
+class SessionStart(_Result, frozen=True):
+    """A session that is under way, with what to know before anyone asks."""
+
+    session_id: Annotated[str, Field(description="The id of the session that is under way now.")]
+    is_new: Annotated[bool, Field(description="Whether it has just begun; otherwise it goes on.")]
+    sessions_context: Annotated[
+        tuple[SessionRecord, ...], Field(description="The last sessions that ended, at most 5, the newest first.")
+    ]
+    memories: Annotated[
+        tuple[KnownObservation, ...], Field(description="The observations that matter most, at most 10, best first.")
+    ]
+
+
+class SaveResult(_Result, frozen=True):
+    """What became of something that was to be saved."""
+
+    id: Annotated[str | None, Field(description="The observation that says it now; none if it was refused.")]
+    outcome: Annotated[
+        Outcome,
+        Field(
+            description="created: it is news. updated: a new revision of its topic, or of what said the same. "
+            "deduped: known already. superseded: it is news, and `other` holds no longer. outdated: kept, but `other` "
+            "is later. reactivated: it was put away, and is back. unindexed: an event like one that is known. "
+            "quarantined: kept, and told nobody until an operator releases it. refused: nothing was kept."
+        ),
+    ]
+    session_id: Annotated[str, Field(description="The session that was active with it.")]
+    topic_key: Annotated[str | None, Field(description="The topic of the observation, if it has one.")]
+    reason: Annotated[str | None, Field(description="Why it was decided so, where the outcome does not say it all.")]
+    other: Annotated[str | None, Field(description="The other observation that the decision was about, if any.")]
+    redacted: Annotated[
+        tuple[str, ...], Field(description="What was taken out before anything was kept: private parts, secrets.")
+    ]
+
+
+class Timeline(_Result, frozen=True):
+    """An observation among those that were made around the same time."""
+
+    before: Annotated[tuple[CompactObservation, ...], Field(description="Those just before it, the oldest first.")]
+    observation: Annotated[Observation, Field(description="The one that was asked for.")]
+    after: Annotated[tuple[CompactObservation, ...], Field(description="Those just after it, the oldest first.")]
+
+
+class MemoryStats(_Result, frozen=True):
+    """How much is known of a user."""
+
+    user_id: Annotated[str, Field(description="The user.")]
+    observations: Annotated[int, Field(description="How many observations of the user's own can be found.")]
+    types: Annotated[dict[Kind, int], Field(description="The same by type.")]
+    sessions: Annotated[int, Field(description="How many sessions there were, with the one under way.")]
+    active_session_id: Annotated[str | None, Field(description="The session that is under way, if one is.")]
+    first_observed_at: Annotated[Moment | None, Field(description="When the first was observed, UTC.")]
+    last_updated_at: Annotated[Moment | None, Field(description="When the last one changed, UTC.")]
+
+
+class ObservationMemory:
+    """Seed 003's memory: eight methods on an engine. It keeps nothing itself, so any number may share a store."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        inactivity: timedelta | None = None,
+        provenance: Provenance | str = Provenance.MODEL_INFERENCE,
+    ) -> None:
+        """`inactivity` is after how long a silent session is over; if it is not given, the engine's settings say.
+        `provenance` is through whom all that is saved comes.
+        """
+        self._engine = engine
+        self._provenance = named("provenance", provenance, Provenance)
+        self._inactivity = None if inactivity is None else an_inactivity("inactivity", inactivity)
+
+    def __repr__(self) -> str:
+        return f"<recollect.ObservationMemory on {self._engine!r}>"
+
+    def mem_session_start(self, user_id: str) -> SessionStart:
+        """Go on with the user's session, or begin one, with the last summaries and what matters most."""
+        started = self._engine.sessions.start(
+            scope=a_scope(user_id), inactivity=self._inactivity, provenance=self._provenance
+        )
+        return SessionStart(
+            session_id=started.session.id,
+            is_new=started.new,
+            sessions_context=tuple(_record(one) for one in started.earlier),
+            memories=tuple(
+                KnownObservation(**_compact(one.memory), score=ContextScore.told(one.explanation))
+                for one in started.memories
+            ),
+        )
+
+    def mem_session_end(self, user_id: str, summary: str) -> SessionRecord:
+        """End the user's session with what it came to; the same again changes nothing."""
+        return _record(self._engine.sessions.end(summary, scope=a_scope(user_id), provenance=self._provenance))
+
+    def mem_session_summary(self, user_id: str, summary: str) -> SessionRecord:
+        """Note what the user's session has come to until now, in place of what was noted before; it goes on."""
+        return _record(self._engine.sessions.summarise(summary, scope=a_scope(user_id), provenance=self._provenance))
+
+    def mem_save(self, user_id: str, content: str, type: str, title: str, topic_key: str | None = None) -> SaveResult:
+        """Save an observation in the user's session; with a topic key it is the topic's next state."""
+        kind = named("type", validation.a_text("type", type), Kind)
+        if kind is RESERVED:
+            raise FieldError(f"{show(type)} is reserved; sum up a session with mem_session_summary", field="type")
+        saved = self._engine.sessions.remember(
+            validation.a_content("content", content),
+            scope=a_scope(user_id),
+            kind=kind,
+            title=validation.a_content("title", title),
+            topic_key=topic_key,
+            provenance=self._provenance,
+            inactivity=self._inactivity,
+        )
+        receipt = saved.receipt
+        return SaveResult(
+            id=receipt.id if receipt.kept else None,
+            outcome=_OUTCOMES[receipt.verdict.__class__],
+            session_id=saved.session,
+            topic_key=receipt.memory.topic_key if receipt.kept else None,
+            reason=receipt.reason or None,
+            other=receipt.other,
+            redacted=receipt.redacted,
+        )
+
+    def mem_search(
+        self,
+        user_id: str,
+        query: str,
+        limit: int = 10,
+        types: list[str] | None = None,
+        types_exclude: list[str] | None = None,
+    ) -> tuple[FoundObservation, ...]:
+        """The user's observations that have words of the query, best first; only some types, or all but some."""
+        if validation.a_limit("limit", limit) > MOST_FOUND:
+            raise FieldError(f"{show(limit)} is not within 1..{MOST_FOUND}", field="limit")
+        kinds = _kinds(types, types_exclude)
+        ranking = self._engine.search(
+            validation.a_text("query", query),
+            scope=a_scope(user_id),
+            profile="search",
+            limit=limit,
+            kinds=kinds,
+            levels=["plain"],
+            overrides=MATCHING,
+        )
+        self._engine.served(ranking, scope=a_scope(user_id))
+        return tuple(
+            FoundObservation(**_compact(one.memory), score=SearchScore.told(one.explanation)) for one in ranking
+        )
+
+    def mem_get_observation(self, user_id: str, observation_id: str) -> Observation:
+        """All of one observation that the user may see."""
+        return _whole(_told(self._engine.get(observation_id, scope=a_scope(user_id)), user_id))
+
+    def mem_timeline(self, user_id: str, observation_id: str, before: int = 5, after: int = 5) -> Timeline:
+        """An observation with those that were created just before and just after it, by time and id."""
+        scope = a_scope(user_id)
+        _told(self._engine.get(observation_id, scope=scope), user_id)
+        found = self._engine.sessions.timeline(observation_id, scope=scope, before=before, after=after)
+        return Timeline(
+            before=tuple(CompactObservation(**_compact(one)) for one in found.before),
+            observation=_whole(found.memory),
+            after=tuple(CompactObservation(**_compact(one)) for one in found.after),
+        )
+
+    def mem_stats(self, user_id: str) -> MemoryStats:
+        """How many observations and sessions of the user there are."""
+        scope = a_scope(user_id)
+        found = self._engine.sessions.holdings(scope=scope)
+        return MemoryStats(
+            user_id=str(scope),
+            observations=found.memories,
+            types=dict(found.kinds),
+            sessions=found.sessions,
+            active_session_id=found.current,
+            first_observed_at=found.first_at,
+            last_updated_at=found.last_at,
+        )
+
+
+def _compact(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "type": memory.kind,
+        "title": memory.title,
+        "topic_key": memory.topic_key,
+        "snippet": shortened(memory.text, SNIPPET),
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at or memory.created_at,
+    }
+
+
+def _whole(memory: Memory) -> Observation:
+    return Observation(
+        id=memory.id,
+        user_id=str(memory.scope),
+        session_id=memory.session,
+        type=memory.kind,
+        title=memory.title,
+        content=memory.text,
+        topic_key=memory.topic_key,
+        normalized_hash=memory.hash,
+        revision_count=memory.revisions,
+        status=memory.status,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at or memory.created_at,
+    )
+
+
+def _told(memory: Memory, user_id: str) -> Memory:
+    """The memory, if it is an observation that an agent may be told of: what is quarantined is kept from agents."""
+    if memory.level is not None or memory.status is Status.FORGOTTEN:
+        raise not_there(a_scope(user_id), memory.id)
+    if memory.status is Status.QUARANTINED:
+        raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
+    return memory
+
+
+def _record(session: Session) -> SessionRecord:
+    return SessionRecord(
+        session_id=session.id,
+        status="active" if session.under_way else "completed",
+        started_at=session.started_at,
+        last_activity_at=session.last_active_at,
+        ended_at=session.ended_at,
+        summary=session.summary,
+        is_auto_generated=session.summary is not None and not session.summarised,
+    )
+
+
+def _kinds(types: Iterable[str] | None, types_exclude: Iterable[str] | None) -> list[Kind] | None:
+    """The kinds that are searched: those that are named, or all but those; all if nothing is said."""
+    if types is not None and types_exclude is not None:
+        raise InvalidInput("types and types_exclude are both given; say which types, or which not")
+    if types is None and types_exclude is None:
+        return None
+    field, given = ("types", types) if types_exclude is None else ("types_exclude", types_exclude)
+    named_ones = {named(field, validation.a_text(field, one), Kind) for one in validation.several(field, given or ())}
+    kinds = [kind for kind in Kind if (kind in named_ones) is (types_exclude is None)]
+    if not kinds:
+        raise FieldError("leaves no type to search; name one at least, or leave it out for all", field=field)
+    return kinds

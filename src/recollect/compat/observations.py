@@ -1,0 +1,161 @@
+"""The two scores of an observation memory (seed 003), which refuse to be compared with each other."""
+
+from datetime import datetime
+from functools import total_ordering
+from typing import Annotated, Any, ClassVar, Self, TypeGuard
+
+from pydantic import BaseModel, Field
+
+from recollect.compat import coercion
+from recollect.errors import InvalidInput, SchemesDiffer, show
+from recollect.model.candidate import Candidate
+from recollect.model.memory import Kind, MemoryId
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Profile
+from recollect.ranking.profiles import built_in
+from recollect.ranking.scorer import explain
+
+SEARCH = built_in("search")
+SESSION = built_in("session")
+
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+def recency_score(iso: str | datetime | None, now: datetime | None = None) -> float:
+    """How fresh an observation is; a date without a time zone is taken as UTC, and none is worth ½."""
+    return _value("recency", _explain(SESSION, now, updated_at=iso))
+
+
+def revision_score(n: int) -> float:
+    """How often an observation was restated, as a share of the cap."""
+    return _value("revisions", _explain(SESSION, None, revision_count=coercion.a_count("revision_count", n)))
+
+
+def type_priority(type: str) -> float:
+    """What a type of observation is worth at a session's start; an unknown one is worth ½."""
+    return _value("kind", _explain(SESSION, None, type=type))
+
+
+@total_ordering
+class _Score(BaseModel, frozen=True, extra="forbid"):
+    """A number within 0..1 that orders among its own kind, and with the other kind raises a TypeError."""
+
+    profile: ClassVar[Profile]
+
+    value: Share
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == other.value if self._comparable(other) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        return self.value < other.value if self._comparable(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.profile.name, self.value))
+
+    def _comparable(self, other: object) -> TypeGuard["_Score"]:
+        if isinstance(other, _Score) and other.profile is not self.profile:
+            raise SchemesDiffer(
+                f"a score of {self.profile.name!r} does not compare with one of {other.profile.name!r}; "
+                "rank the observations by one of the two, or fuse the two rankings by rank"
+            )
+        return isinstance(other, _Score)
+
+
+class SearchScore(_Score, frozen=True):
+    """How relevant an observation is to a question, and the signals that say so."""
+
+    profile = SEARCH
+
+    fts5_rank: Share | None = None
+    recency: Share | None = None
+    revision: Share | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        fts5_rank: float | None,
+        updated_at: str | datetime | None,
+        revision_count: int | None,
+        now: datetime | None = None,
+    ) -> Self:
+        """The score of an observation by the `search` profile; `None` is unknown, or no match at all."""
+        return cls.told(
+            _explain(SEARCH, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
+        )
+
+    @classmethod
+    def told(cls, explanation: Explanation) -> Self:
+        """The score that an explanation of the `search` profile gives."""
+        return cls(
+            value=explanation.score,
+            fts5_rank=_value("lexical", explanation),
+            recency=_value("recency", explanation),
+            revision=_value("revisions", explanation),
+        )
+
+
+class ContextScore(_Score, frozen=True):
+    """How much an observation deserves to be known before anyone asks, and the signals that say so."""
+
+    profile = SESSION
+
+    recency: Share | None = None
+    revision: Share | None = None
+    type_priority: Share | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        updated_at: str | datetime | None,
+        revision_count: int | None,
+        type: str,
+        now: datetime | None = None,
+    ) -> Self:
+        """The score of an observation by the `session` profile; `None` is unknown."""
+        return cls.told(_explain(SESSION, now, updated_at=updated_at, revision_count=revision_count, type=type))
+
+    @classmethod
+    def told(cls, explanation: Explanation) -> Self:
+        """The score that an explanation of the `session` profile gives."""
+        return cls(
+            value=explanation.score,
+            recency=_value("recency", explanation),
+            revision=_value("revisions", explanation),
+            type_priority=_value("kind", explanation),
+        )
+
+
+def _explain(
+    profile: Profile,
+    now: datetime | None,
+    *,
+    fts5_rank: float | None = None,
+    updated_at: str | datetime | None = None,
+    revision_count: int | None = None,
+    type: str | None = None,
+) -> Explanation:
+    observation = Candidate(
+        id=MemoryId("observation"),
+        lexical=coercion.if_known(coercion.a_share, "fts5_rank", fts5_rank),
+        updated_at=coercion.if_known(coercion.a_date, "updated_at", updated_at),
+        revisions=coercion.if_known(coercion.a_count, "revision_count", revision_count),
+        kind=coercion.if_known(_a_kind, "type", type),
+    )
+    return explain(observation, profile, coercion.the_moment(now))
+
+
+def _a_kind(field: str, value: Any) -> Kind:
+    """The kind of that name; a type that is none of ours is a plain observation."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{field} is {show(value)}; give a text such as 'preference'")
+    return Kind(value) if value in tuple(Kind) else Kind.OBSERVATION
+
+
+def _value(signal: str, explanation: Explanation) -> float:
+    return next(part.value for part in explanation.parts if part.signal == signal)

@@ -1,0 +1,389 @@
+"""Change: a memory gets a new text, or another standing; what it was stays in its history."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recollect.admission.decision import Admit, Isolate, Place, Precede, Supersede, among, begins, reads_like_orders
+from recollect.admission.policy import Policy
+from recollect.admission.prompt_injection import orders_in
+from recollect.admission.salience import SaliencePolicy, salience_of
+from recollect.admission.screening import screen
+from recollect.engine.dependencies import World, not_later
+from recollect.engine.prior_status import refused_apart
+from recollect.engine.supersession import placed, read_subject, rivals
+from recollect.errors import Conflict, FieldError, NotFound, show
+from recollect.lifecycle.record import with_notes
+from recollect.model import validation
+from recollect.model.level import HAPPENED, UNFOUND
+from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
+from recollect.model.scope import Scope
+from recollect.model.trust import TRUST, Provenance, Trust
+from recollect.model.verdict import Changed, Receipt, Refused, Unchanged, Updated
+from recollect.protocols import Writing
+
+if TYPE_CHECKING:
+    from recollect.retrieval.evidence import Vector
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What a memory is to say from now on; what is `None` stays as it was.
+
+    What is said after the time for which a memory held is said anew: it has no end, unless one is given. A new text
+    came through a model, unless it is said through whom.
+    """
+
+    text: str
+    title: str | None = None
+    kind: Kind | None = None
+    tags: tuple[str, ...] | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    metadata: dict[str, Any] | None = None
+    provenance: Provenance | None = None
+    vector: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        validation.a_content("text", self.text)
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, check(name, value))
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "kind": partial(named, choices=Kind),
+    "provenance": partial(named, choices=Provenance),
+    "tags": validation.several,
+    "importance": validation.a_share,
+    **dict.fromkeys(("at", "valid_from", "valid_until"), validation.a_moment),
+    "vector": validation.a_vector,
+}
+"""What is looked at before the memory is there that looks at the rest."""
+
+
+def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
+    """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
+    now = world.now()
+    not_later("at", revision.at, now)
+    seen = visible(world, scope, id)
+    titled = revision.title is not None
+    found = screen(revision if titled else replace(revision, title=seen.title), world.policy.secrets)
+    if isinstance(found, Refused):
+        return Receipt(seen.id, found, seen)
+    revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
+    if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
+        raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
+    if revision.vector is not None and seen.level in HAPPENED:  # it may leave the index, and then has to be made again
+        raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
+    receipt = None
+    while receipt is None:
+        receipt = _revise(world, scope, visible(world, scope, id), revision, now)
+    return replace(receipt, redacted=redacted)
+
+
+def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
+    """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
+    policy = world.policy
+    expected = _revised(seen, revision, now, policy)
+    vector = _direction(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
+
+    def change(writing: Writing) -> Receipt | None:
+        writing.adopt(world.encoder)
+        former = own(writing, scope, seen.id)
+        revised = _revised(former, revision, now, policy)
+        against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
+        refused = None if revised.hash == former.hash else refused_apart(writing, revised)
+        if against is not None:
+            refused = Refused(against, None if refused is None else refused.other)
+        if refused is not None:
+            return Receipt(former.id, refused, former)
+        if _says_the_same(revised, former):
+            return Receipt(former.id, Unchanged(), former)
+        if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
+            return None
+        in_time = revised if revision.at else _latest(writing, former, revised, world.policy)
+        return _put(writing, former, in_time, vector, world.policy, now)
+
+    return written(world, scope, seen.id, change)
+
+
+def _latest(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> Memory:
+    """The memory, observed no earlier than what it speaks against: what is said now is the latest, also if the clock
+    went back.
+    """
+    since = max(map(known_since, _against(writing, former, revised, policy)), default=known_since(revised))
+    if revised.valid_from is not None or since <= known_since(revised):
+        return revised
+    return revised.changed(observed_at=since, updated_at=since)
+
+
+def _against(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> list[Memory]:
+    """What holds of its subject beside what it says now; nothing, if it says what it said before."""
+    claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM)
+    return rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
+
+
+_CLAIM = ("text", "kind", "subject", "valid_from", "valid_until")
+"""By what it is told whether a memory says something else of its subject, or of another time."""
+
+
+def _put(
+    writing: Writing, former: Memory, revised: Memory, vector: "Vector | None", policy: Policy, now: datetime
+) -> Receipt:
+    """Write what a memory says from now on, if it may be the truth about its subject; what held before does so no
+    longer, and the receipt names it.
+
+    Refused if that is trusted more. What holds since a later moment than the memory is in its way: a revision that is
+    over at once would surprise whoever makes it.
+    """
+    place, moment = Place(), max(now, known_since(revised))
+    match among(revised, _against(writing, former, revised, policy), policy):
+        case Isolate(reason, other):
+            return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
+        case Precede(newer, _) if begins(newer) <= moment:
+            held = f"the memory {show(newer.id)} of the subject {show(revised.subject)} holds since {begins(newer)}"
+            raise Conflict(f"{held}, which is later; forget it first, or say from when on this does (valid_from)")
+        case Precede(newer, ends):
+            place = Place(ends, newer)
+        case Supersede(ends):
+            place = Place(ends)
+        case Admit():
+            pass
+    kept = writing.put(placed(writing, revised, place, moment), vector)
+    return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
+
+
+def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
+    """The direction that is given, or that of the text; none if there is no other text."""
+    from recollect.retrieval.vectors import direction
+
+    if revision.vector is not None:
+        return direction(revision.vector)
+    return None if text is None else world.embed([text], "memory")[0]
+
+
+def forget(world: World, scope: Scope, id: str, by: Provenance | None) -> Receipt:
+    """Recall the memory no more; its text and history stay. `by` is through whom that is wished, if it counts."""
+
+    def change(writing: Writing) -> Receipt:
+        former = own(writing, scope, id)
+        if former.status is Status.FORGOTTEN:
+            return Receipt(former.id, Unchanged(), former)
+        against = None if by is None else _objection_to_forget(former, by, world.policy)
+        if against is not None:
+            return Receipt(former.id, Refused(against), former)
+        kept = writing.put(former.changed(status=Status.FORGOTTEN), None)
+        return Receipt(kept.id, Changed(kept.status.value), kept)
+
+    return written(world, scope, id, change)
+
+
+def _objection_to_forget(former: Memory, by: Provenance, policy: Policy) -> str | None:
+    """What speaks against forgetting: that it is wished by somebody who is trusted less, or is not to look at it."""
+    if former.status is Status.QUARANTINED and by is not Provenance.OPERATOR:
+        return "it is quarantined; an operator releases or forgets it"
+    return _less_trusted(former, by) if policy.quarantine.enabled else None
+
+
+def _less_trusted(former: Memory, by: Provenance) -> str | None:
+    less = TRUST[by].less_than(former.trust)
+    return f"what came through {by.value} is trusted less than the memory" if less else None
+
+
+def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
+    """Pin the memory, so that every context has room for it, or unpin it."""
+
+    def change(writing: Writing) -> Receipt:
+        former = own(writing, scope, id)
+        if former.pinned is pinned:
+            return Receipt(former.id, Unchanged(), former)
+        weight = salience_of(former.text, former.kind, pinned=pinned, policy=world.policy.salience)
+        kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
+        return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
+
+    return written(world, scope, id, change)
+
+
+def hold(world: World, seen: Memory, until: datetime) -> Receipt:
+    """Let the memory hold until that moment, if it is still as it was seen and holds; nothing else of it changes."""
+    now = world.now()
+
+    def change(writing: Writing) -> Receipt:
+        former = own(writing, seen.scope, seen.id)
+        changed = former.revisions != seen.revisions or former.status is not Status.ACTIVE or former.ended_by(now)
+        if changed or former.superseded_by is not None or former.valid_until == until:
+            return Receipt(former.id, Unchanged(), former)
+        validation.a_time_to_hold(former.valid_from, until)
+        kept = writing.put(former.changed(valid_until=until), None)
+        return Receipt(kept.id, Changed(f"holding until {until.isoformat()}"), kept)
+
+    return written(world, seen.scope, seen.id, change)
+
+
+def next_version(
+    former: Memory,
+    text: str,
+    at: datetime,
+    *,
+    kind: Kind | None,
+    importance: float | None,
+    policy: SaliencePolicy,
+    **said: Any,
+) -> Memory:
+    """The memory with a text that was observed at that moment, and with what is said beside it.
+
+    Without a kind it keeps its own. Its importance never falls; how much it stands out is judged by what it is then.
+    What is only said again, and of an earlier moment, does not date it back.
+    """
+    importances = [one for one in (former.importance, importance) if one is not None]
+    kind = kind or former.kind
+    at = max(at, known_since(former))
+    reads_alike = text == former.text and said.get("title", former.title) == former.title
+    return former.changed(
+        text=text,
+        kind=kind,
+        importance=max(importances, default=None),
+        salience=salience_of(text, kind, pinned=said.get("pinned", former.pinned), policy=policy),
+        observed_at=at,
+        updated_at=at,
+        revisions=former.revisions + 1,
+        left=former.left if reads_alike or former.level in UNFOUND else (),
+        **said,
+    )
+
+
+def known_since(memory: Memory) -> datetime:
+    """Since when the memory is known to say what it says."""
+    return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
+
+
+def sought(scope: Scope, id: str) -> MemoryId:
+    """The id of a memory that is looked for; one that no memory can have is not there."""
+    if not validation.can_be_kept(validation.a_text("id", id)):
+        raise not_there(scope, id)
+    return MemoryId(id)
+
+
+def not_there(scope: Scope, id: str) -> NotFound:
+    """What is said of an id that is not there; the same whether it is another's or nobody's."""
+    return NotFound(f"there is no memory {show(id)} in {scope}")
+
+
+def replacement(world: World, scope: Scope, memory: Memory) -> Memory | None:
+    """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
+    if memory.superseded_by is None:
+        return None
+    try:
+        return visible(world, scope, memory.superseded_by)
+    except NotFound:  # which was erased since, or is kept to itself
+        return None
+
+
+def visible(world: World, scope: Scope, id: str) -> Memory:
+    """The memory of that id, if the scope may see it."""
+    found = world.store.get(scope, [sought(scope, id)])
+    if not found:
+        raise not_there(scope, id)
+    return found[0]
+
+
+def written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]) -> T:
+    """What the change gives; if the memory is not the scope's own, that it is not, or that it is not there."""
+    try:
+        return world.store.write(change)
+    except NotFound:
+        others = visible(world, scope, id)
+        if others.scope == scope:
+            raise
+        raise not_its_own(scope, others) from None
+
+
+def not_its_own(scope: Scope, memory: Memory) -> NotFound:
+    """What is said of a memory that the scope may see and cannot change."""
+    whose = f"the memory {show(memory.id)} is not of {scope} but of {memory.scope}, which shares it"
+    return NotFound(f"{whose}; give that scope to change it")
+
+
+def own(writing: Writing, scope: Scope, id: str) -> Memory:
+    """The scope's own memory of that id, whatever its status."""
+    found = writing.get(scope, sought(scope, id))
+    if found is None:
+        raise not_there(scope, id)
+    return found
+
+
+def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) -> Memory:
+    since = known_since(former)
+    if revision.at is not None and revision.at < since:
+        known = f"{since.isoformat()}, since when the present text is known"
+        raise FieldError(f"{revision.at.isoformat()} is before {known}; give a later moment, or none", field="at")
+    said: dict[str, Any] = {
+        name: value
+        for name in ("title", "tags", "confidence", "valid_from", "valid_until", "metadata")
+        if (value := getattr(revision, name)) is not None
+    }
+    if "metadata" in said and former.level is not None:
+        said["metadata"] = with_notes(said["metadata"], former)
+    at = revision.at or now
+    if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
+        said |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})
+    validation.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
+    text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
+    if text != former.text or said.get("title", former.title) != former.title:
+        said |= _reworded(former, revision.provenance or Provenance.MODEL_INFERENCE)
+    if (
+        former.status is Status.SUPERSEDED
+        and revision.valid_until is not None
+        and not former.ended_by(revision.valid_until)
+    ):
+        instead = f"it was superseded by {show(former.superseded_by)}"
+        raise FieldError(f"{revision.valid_until.isoformat()}, but {instead}; restore it first", field="valid_until")
+    kind, importance = revision.kind, revision.importance
+    state = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **said)
+    if state.searched_text == former.searched_text or former.subject != read_subject(former, policy):
+        return state
+    return state.changed(subject=read_subject(state, policy))  # which was read from what it said before
+
+
+def _objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
+    """What speaks against a new text: that it comes from somebody who is trusted less, or gives orders to a model."""
+    less = None if revision.provenance is None else _less_trusted(former, revision.provenance)
+    if less is not None:
+        return less
+    if revised.searched_text == former.searched_text:
+        return None
+    orders = orders_in(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
+    return None if orders is None else reads_like_orders(orders)
+
+
+def vouching(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
+    """Through whom the next state of a memory came and how far it is trusted: as far as they are, and no more than
+    `upto` if it builds on what was there.
+    """
+    if upto is not None and upto.less_than(trust):
+        by, trust = former.provenance, upto
+    unvouched = trust.less_than(former.trust) and former.trust is Trust.VOUCHED and former.status is Status.ACTIVE
+    return {"provenance": by, "trust": trust, "remark": None if unvouched else former.remark}
+
+
+def _reworded(former: Memory, by: Provenance) -> dict[str, Any]:
+    """Who vouches for new words: an operator for their own; anybody else builds on the former ones, and that somebody
+    vouched for those is so no longer.
+    """
+    came = TRUST[former.provenance] if former.trust is Trust.VOUCHED else former.trust
+    return vouching(former, by, TRUST[by], upto=None if by is Provenance.OPERATOR else came)
+
+
+def _says_the_same(revised: Memory, former: Memory) -> bool:
+    """Whether nothing is new but that it was said again."""
+    counted = ("observed_at", "updated_at", "revisions", "salience")
+    return revised.changed(**{name: getattr(former, name) for name in counted}) == former

@@ -1,0 +1,37 @@
+"""Former: where a memory stood before it was put away, by which the same words are judged when they come again."""
+
+from collections.abc import Collection
+
+from recollect.admission.decision import kept_apart, why_apart
+from recollect.model.memory import Memory, Status
+from recollect.model.verdict import Refused
+from recollect.protocols import Writing
+
+
+def as_it_stood(writing: Writing, former: Memory, away: Collection[Status]) -> Memory:
+    """The memory as it was before it was put away so; active, if it never was anything else."""
+    one = former
+    while one.status in away:
+        earlier = writing.before(one.scope, one.id, one.commit or 0)
+        if earlier is None:
+            return former.changed(status=Status.ACTIVE, remark=None)
+        one, _ = earlier
+    return one
+
+
+def or_in_quarantine(writing: Writing, memory: Memory) -> Memory:
+    """The memory; if it was quarantined when it was forgotten, as it would stand there again."""
+    if memory.status is not Status.FORGOTTEN:
+        return memory
+    stood = as_it_stood(writing, memory, {Status.FORGOTTEN})
+    return (
+        memory if stood.status is not Status.QUARANTINED else memory.changed(status=stood.status, remark=stood.remark)
+    )
+
+
+def refused_apart(writing: Writing, proposed: Memory) -> Refused | None:
+    """Why words are not taken that an operator put into quarantine, also if they were forgotten there since."""
+    sayings = writing.sayings(proposed)
+    apart = kept_apart((or_in_quarantine(writing, one) for one in sayings), proposed)
+    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
+    return None if other is None else Refused(why_apart(other), other.id)

@@ -1,0 +1,257 @@
+"""An evaluation as one page of HTML that needs nothing else: no script, no file, no network."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from recollect.evaluation import plots, report_text
+from recollect.evaluation.figures import Answer, Comparison, Figures, Outcome
+from recollect.evaluation.plots import Bar
+from recollect.evaluation.report import Report
+from recollect.model.format import printable, shortened
+
+WORST = 20
+"""How many of the queries that found least are shown."""
+
+CAME = 5
+"""How many of those that came in place of the expected are shown."""
+
+LONGEST = 280
+"""How many characters of a text are shown."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2330; --faint: #667085; --paper: #ffffff; --grid: #e4e7ec; --panel: #f8f9fb;
+  --c0: #2563eb; --c1: #d97706; --c2: #0f9b76; --c3: #b83280; --c4: #6d4fc4;
+  --c5: #0891b2; --c6: #a16207; --c7: #64748b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --faint: #98a2b3; --paper: #14171d; --grid: #2c323c;
+  --panel: #1b1f27; --c0: #6d9dfc; --c1: #f0a94a; --c2: #3cc79f; --c3: #ec7fbd; --c4: #a78bfa; --c5: #4cc9e4;
+  --c6: #d3a54a; --c7: #9aa7b8; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 60rem; padding: 2rem 1rem 4rem; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; overflow-wrap: anywhere; }
+p, li { max-width: 46rem; }
+.faint, figcaption, dt { color: var(--faint); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 1rem 0; }
+dd { margin: 0; overflow-wrap: anywhere; }
+code { font: .9em ui-monospace, monospace; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--grid); }
+th { font-weight: 600; }
+thead th { color: var(--faint); font-weight: 500; }
+td small { color: var(--faint); }
+td ol { margin: 0; padding-left: 1.2rem; }
+td li, .said { overflow-wrap: anywhere; }
+table.worst { table-layout: fixed; font-size: .87rem; }
+figure { margin: 1rem 0; padding: .75rem; background: var(--panel); border: 1px solid var(--grid);
+  border-radius: .5rem; }
+figcaption { font-size: .87rem; margin-bottom: .4rem; }
+svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif; }
+svg text { fill: var(--faint); }
+.grid, .axis { stroke: var(--grid); stroke-width: 1; }
+.whisker { stroke: var(--ink); stroke-width: 1.3; fill: none; }
+.line { fill: none !important; stroke-width: 2; stroke-linejoin: round; }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: .15em; margin-right: .35em; }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; margin: 0 0 .4rem; padding: 0; }
+""" + "\n".join(
+    f".s{n} {{ fill: var(--c{n}); stroke: var(--c{n}); background: var(--c{n}); }} rect.s{n} {{ stroke: none; }}"
+    for n in range(plots.COLOURS)
+)
+
+READING = (
+    "recall@k is the mean share of a query's judged memories among the first k; any@k the share of queries with at "
+    "least one of them there; nDCG@k rewards an early place, as a share of the best order there could be; MRR is the "
+    "mean of 1 over the place of the first. All are means over queries; the mean over categories counts every category "
+    "the same. Intervals are 95 % bootstrap intervals over queries. Tokens needed are the "
+    "budget with which packing in rank order has packed every judged memory within reach. Latency is that of a "
+    "whole search to the depth, the embedding of the query among it."
+)
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    title = f"Evaluation of {', '.join(outcome.profile for outcome in report.outcomes)} on {_folder(report)}"
+    body = "\n".join([*_head(title, report), *_body(report)])
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
+        f"<title>{_said(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _head(title: str, report: Report) -> Iterable[str]:
+    judgements = report.judgements
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    facts = {
+        "folder": _said(_folder(report)),
+        "memories": str(len(judgements.memories)),
+        "queries": f"{len(judgements.queries)}, with {judgements.pairs} judged memories",
+        "profiles": _said(", ".join(f"{one.profile} (version {one.version})" for one in report.outcomes)),
+        "embedder": _said(report.embedder),
+        "depth": f"{report.outcomes[0].depth} of each ranking, which is "
+        f"{'exact' if all(one.exact for one in report.outcomes) else 'not exact'}",
+        "made": f"{report.made_at:%Y-%m-%d %H:%M} UTC, {_said(versions)}",
+        "command": f"<code>{_said(report.command)}</code>",
+        "digest": f"<code>{judgements.digest}</code>",
+    }
+    yield f"<h1>{_said(title)}</h1>"
+    yield f"<dl>{''.join(f'<dt>{name}</dt><dd>{fact}</dd>' for name, fact in facts.items())}</dl>"
+    if report.notes:
+        yield f"<ul>{''.join(f'<li>{_said(note)}</li>' for note in report.notes)}</ul>"
+
+
+def _body(report: Report) -> Iterable[str]:
+    outcomes = report.outcomes
+    names = [outcome.profile for outcome in outcomes]
+    wholes = [outcome.whole for outcome in outcomes]
+    legend = _legend(names)
+    yield "<h2>Figures</h2>"
+    yield _table(["", *names], _figures(wholes))
+    yield _figure("Every measure, with its 95 % interval", legend, _measure_bars(wholes, names))
+    curves = [(outcome.profile, outcome.curve) for outcome in outcomes]
+    yield _figure(f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plots.curve("Recall by k", curves))
+    budgets = [
+        (one.profile, [answer.tokens for answer in one.answers if answer.tokens is not None], len(one.answers))
+        for one in outcomes
+    ]
+    yield _figure(
+        "Share of queries whose judged memories within reach fit into a budget of so many tokens",
+        legend,
+        plots.served("Queries served by a budget", budgets),
+    )
+    if report.comparison is not None:
+        yield from _compared(report.comparison)
+    yield from _categories(outcomes, legend)
+    yield from _worst(report)
+    yield f'<h2>How to read this</h2><p class="faint">{_said(READING)}</p>'
+
+
+def _figures(wholes: Sequence[Figures]) -> list[list[str]]:
+    measured = [[name, *(_mean(whole, name) for whole in wholes)] for name in wholes[0].means]
+    others = [report_text.beside(whole) for whole in wholes]
+    return measured + [[_said(name), *(_said(cells[name]) for cells in others)] for name in others[0]]
+
+
+def _measure_bars(wholes: Sequence[Figures], names: Sequence[str]) -> str:
+    groups = [(name, [_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
+    return plots.bars("Measures by profile", groups, names)
+
+
+def _categories(outcomes: Sequence[Outcome], legend: str) -> Iterable[str]:
+    names = [outcome.profile for outcome in outcomes]
+    k = outcomes[0].k
+    measures = (f"recall@{k}", f"ndcg@{k}", "mrr")
+    yield "<h2>By category</h2>"
+    groups = [
+        (category, [_bar(outcome.categories[category], measures[0]) for outcome in outcomes])
+        for category in outcomes[0].categories
+    ]
+    yield _figure(f"{measures[0]} by category, with its 95 % interval", legend, plots.bars(measures[0], groups, names))
+    rows = [
+        [_said(category), str(outcome.categories[category].queries), _said(outcome.profile)]
+        + [_mean(outcome.categories[category], name) for name in measures]
+        + [_said(report_text.beside(outcome.categories[category])[report_text.MEDIAN])]
+        for category in outcomes[0].categories
+        for outcome in outcomes
+    ]
+    rows += [
+        [report_text.OVER_CATEGORIES, str(outcome.whole.queries), _said(outcome.profile)]
+        + [report_text.share(outcome.category_means[name]) for name in measures]
+        + [report_text.NONE]
+        for outcome in outcomes
+    ]
+    yield _table(["category", "queries", "profile", *measures, report_text.MEDIAN], rows)
+
+
+def _compared(comparison: Comparison) -> Iterable[str]:
+    yield f"<h2>What {_said(comparison.other)} gains over {_said(comparison.one)}</h2>"
+    rows = [
+        [
+            name,
+            f"{found.mean:+.3f} <small>[{found.interval.low:+.3f}, {found.interval.high:+.3f}]</small>",
+            escape(report_text.chance(found.p)),
+            *map(str, (found.wins, found.losses, found.ties)),
+        ]
+        for name, found in comparison.differences.items()
+    ]
+    yield _table(["", "gain", "p", "queries won", "lost", "tied"], rows)
+    yield '<p class="faint">p is that of a paired randomisation test over queries, each measure by itself.</p>'
+
+
+def _worst(report: Report) -> Iterable[str]:
+    texts = report.judgements.texts
+    yield "<h2>Queries that found least</h2>"
+    for outcome in report.outcomes:
+        worst = outcome.worst(WORST)
+        yield f"<h3>{_said(outcome.profile)}</h3>"
+        if not worst:
+            yield f"<p>Every judged memory is among the first {outcome.k}.</p>"
+            continue
+        rows = [[_asked(answer), _expected(answer, texts), _came(answer, texts)] for answer in worst]
+        yield _table(["query", "expected, and its place", "what came first"], rows, look="worst")
+
+
+def _asked(answer: Answer) -> str:
+    query = answer.query
+    facts = f"{query.id}, {query.category}, {query.scope}, {query.asked_at:%Y-%m-%d}"
+    return f'<div class="said">{_short(query.text)}</div><small>{_said(facts)}</small>'
+
+
+def _expected(answer: Answer, texts: Mapping[str, str]) -> str:
+    def told(id: str) -> str:
+        said = _short(texts[id]) if id in texts else "not in the folder"
+        place = answer.place(id)
+        missed = "replaced by a later one" if id in answer.replaced else "not found"
+        return f"<li>{said} <small>{_said(id)}, {missed if place is None else f'place {place}'}</small></li>"
+
+    return f"<ol>{''.join(map(told, answer.query.grades))}</ol>"
+
+
+def _came(answer: Answer, texts: Mapping[str, str]) -> str:
+    came = [f"<li>{_short(texts[id])} <small>{_said(id)}</small></li>" for id in answer.found[:CAME]]
+    return f"<ol>{''.join(came)}</ol>" if came else "nothing"
+
+
+def _mean(figures: Figures, name: str) -> str:
+    interval = figures.intervals[name]
+    ends = f"[{report_text.share(interval.low)}, {report_text.share(interval.high)}]"
+    return f"{report_text.share(figures.means[name])} <small>{ends}</small>"
+
+
+def _bar(figures: Figures, name: str) -> Bar:
+    interval = figures.intervals[name]
+    return Bar(figures.means[name], interval.low, interval.high)
+
+
+def _legend(names: Sequence[str]) -> str:
+    keys = [f'<li><span class="key {plots.colour(n)}"></span>{_said(name)}</li>' for n, name in enumerate(names)]
+    return f'<ul class="legend">{"".join(keys)}</ul>'
+
+
+def _figure(caption: str, legend: str, plot: str) -> str:
+    return f"<figure><figcaption>{_said(caption)}</figcaption>{legend}{plot}</figure>" if plot else ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], look: str = "plain") -> str:
+    """A table of cells that are HTML already, under a header that is not."""
+    head = "".join(f"<th>{_said(name)}</th>" for name in header)
+    body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (
+        f'<div class="wide"><table class="{look}"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    )
+
+
+def _folder(report: Report) -> str:
+    return report.judgements.folder.resolve().name
+
+
+def _said(text: str) -> str:
+    """The text as a page may have it: on one line, nothing in it that steers a browser or hides from a reader."""
+    return escape(printable(text))
+
+
+def _short(text: str) -> str:
+    return escape(shortened(text, LONGEST))

@@ -1,1 +1,0 @@
-"""What a question finds in memories: words and directions in common."""

@@ -1,1 +1,0 @@
-"""What a conversation leaves behind: turns in, extracts out."""

@@ -1,0 +1,390 @@
+"""LangGraph's store on an engine: every item is a memory, under its key, in the scope of its namespace."""
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from recollect.engine.engine import Engine
+from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, remedy, show
+from recollect.integrations.key_codec import a_key, below, carried, carry, labels_of, name_of, notes_of
+from recollect.integrations.optional_deps import brought_by
+from recollect.integrations.ttl_sweeper import Sweeper
+from recollect.model import validation
+from recollect.model.draft import Draft
+from recollect.model.memory import Memory, named
+from recollect.model.scope import Scope, a_scope
+from recollect.model.trust import Provenance
+from recollect.ranking.profile import Profile
+
+with brought_by("langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        get_text_at_path,
+    )
+
+MARK = "langgraph"
+"""Under which an item has its value in the metadata of its memory."""
+
+PREFIX = "langgraph:"
+"""With which the topic key of an item begins."""
+
+WHOLE = "$"
+"""The field that is all of a value."""
+
+SWEEPS_EVERY = 5
+"""How many minutes are between two sweeps if nobody says, as in LangGraph's own stores."""
+
+DEEPER = 4
+"""How many times as many are ranked where too few of them pass a filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An item, the memory that it is, and what a search said of it."""
+
+    memory: Memory
+    item: Item
+    score: float | None = None
+
+    @property
+    def found(self) -> SearchItem:
+        one = self.item
+        return SearchItem(one.namespace, one.key, one.value, one.created_at, one.updated_at, self.score)
+
+
+class RecollectStore(BaseStore):
+    """LangGraph's store in the scopes below a root, each namespace a scope, each item a memory with its history.
+
+    `fields` are the paths of a value that are searched, all of it if none are named; `ttl` is LangGraph's own
+    configuration, whose minutes pass by the clock of the engine, but for those between two sweeps. What an engine
+    refuses to keep, such as a secret, is an error, and then nothing of a batch is written.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        engine: Engine,
+        scope: str | Scope,
+        *,
+        fields: Sequence[str] | None = None,
+        ttl: TTLConfig | None = None,
+        profile: Profile | str | None = None,
+        provenance: Provenance | str = Provenance.MODEL_INFERENCE,
+    ) -> None:
+        self._engine = engine
+        self._root = a_scope(scope)
+        self._fields = (WHOLE,) if fields is None else validation.several("fields", fields)
+        self.ttl_config = _a_ttl_config(ttl)
+        self._profile = profile
+        self._provenance = named("provenance", provenance, Provenance)
+        self._sweeper = Sweeper(self.sweep_ttl, lambda: engine.closed)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """What every operation gives, in order: all is read as it was before, then all is written, or nothing.
+
+        Of several writes to one key the last one counts.
+        """
+        results: list[Result] = []
+        puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
+        for op in ops:
+            match op:
+                case GetOp():
+                    results.append(self._get(op))
+                case SearchOp():
+                    results.append(self._search(op))
+                case ListNamespacesOp():
+                    results.append(self._namespaces(op))
+                case PutOp():
+                    puts[op.namespace, op.key] = op
+                    results.append(None)
+                case _:
+                    raise InvalidInput(f"{show(op)} is no operation of a store")
+        self._write(list(puts.values()))
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same, in a thread of its own."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Forget the items that have expired, and say how many; nobody sees them before that either."""
+        now, swept = self._engine.now(), 0
+        for memory in self._engine.memories(scope=self._root, below=True):
+            if memory.topic_key is None or notes_of(MARK, memory) is None or not memory.ended_by(now):
+                continue
+            key = memory.scope, memory.topic_key
+            try:
+                self._engine.keep([], drop=[key], seen=[(*key, None)])
+            except Conflict:  # somebody put something there meanwhile
+                continue
+            swept += 1
+        return swept
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep every so many minutes, in a thread of its own, until that is stopped or the engine is closed.
+
+        If none are given, those of the configuration; if there are none either, every five. The future is done when it
+        has ended, and to cancel it stops it. Whoever starts it again gets the same one.
+        """
+        wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), SWEEPS_EVERY)
+        minutes = next(one for one in wanted if one is not None)
+        return self._sweeper.start(_minutes(minutes, _SWEEPS))
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Sweep no more; whether that has ended within so many seconds, for as long as it takes if none are given."""
+        return self._sweeper.stop(timeout)
+
+    def _get(self, op: GetOp) -> Item | None:
+        memory = self._engine.kept(a_key(PREFIX, op.key), scope=below(self._root, *op.namespace))
+        found = None if memory is None else self._read(memory)
+        if found is None:
+            return None
+        if op.refresh_ttl:
+            self._refresh([found])
+        return found.item
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        if op.limit < 0 or op.offset < 0:
+            raise InvalidInput(f"a limit of {op.limit} and an offset of {op.offset}; give none below 0")
+        until = min(op.offset + op.limit, validation.LARGEST_LIMIT)
+        if until == 0:
+            return []
+        scope = below(self._root, *op.namespace_prefix)
+        ranked = self._ranked(op.query, scope, op.filter, until) if op.query and not op.query.isspace() else []
+        if len(ranked) < until:
+            there = {one.memory.id for one in ranked}
+            others = (one for one in self._all(scope) if one.memory.id not in there)
+            ranked += [one for one in others if _passes(one.item.value, op.filter)]
+        page = ranked[op.offset : until]
+        if op.refresh_ttl:
+            self._refresh(page)
+        self._served(one.memory for one in page if one.score is not None)
+        return [one.found for one in page]
+
+    def _served(self, found: Iterable[Memory]) -> None:
+        """Count what was found for a question as handed to an agent; what is only listed is looked at."""
+        by_scope: dict[Scope, list[str]] = {}
+        for memory in found:
+            by_scope.setdefault(memory.scope, []).append(memory.id)
+        for scope, ids in by_scope.items():
+            self._engine.served(ids, scope=scope)
+
+    def _ranked(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_Kept]:
+        """The best items that pass the filter, each with its score."""
+        asked = most
+        while True:
+            ranking = self._engine.search(query, scope=scope, profile=self._profile, limit=asked, below=True)
+            found = [
+                _Kept(one.memory, kept.item, float(one.score))
+                for one in ranking
+                if (kept := self._seen(one.memory)) is not None
+                and (notes_of(MARK, one.memory) or {}).get("index") is not False
+                and _passes(kept.item.value, wanted)
+            ]
+            if len(found) >= most or len(ranking) < asked:
+                return found
+            asked = min(asked * DEEPER, validation.LARGEST_LIMIT)
+
+    def _all(self, scope: Scope) -> list[_Kept]:
+        """Every item of the scope and those below it, in the order in which they came."""
+        now = self._engine.now()
+        memories = (one for one in self._engine.memories(scope=scope, below=True) if not one.ended_by(now))
+        found = [kept for one in memories if (kept := self._seen(one)) is not None]
+        return sorted(found, key=lambda one: (one.memory.created_at, one.memory.id))
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        found = {one.item.namespace for one in self._all(self._root)}
+        conditions = op.match_conditions or ()
+        matching = {one[: op.max_depth] for one in found if all(_matches(one, each) for each in conditions)}
+        return sorted(matching)[op.offset : op.offset + op.limit]
+
+    def _write(self, puts: Sequence[PutOp]) -> None:
+        if not puts:
+            return
+        now = self._engine.now()
+        drop = [(below(self._root, *op.namespace), a_key(PREFIX, op.key)) for op in puts if op.value is None]
+        drafts = [self._draft(op, now) for op in puts if op.value is not None]
+        self._engine.keep(drafts, drop=drop, provenance=self._provenance)
+
+    def _draft(self, op: PutOp, now: datetime) -> Draft:
+        if not isinstance(op.value, Mapping):
+            raise FieldError(
+                f"{show(op.value)} is no mapping, which the value of {show(op.key)} has to be", field="value"
+            )
+        value = dict(op.value)
+        fields = self._fields if op.index is None or op.index is False else validation.several("index", op.index)
+        notes = {**({"index": False} if op.index is False else {}), **({} if op.ttl is None else {"ttl": op.ttl})}
+        found = carry(MARK, value, lambda given: _said(given, fields), **notes)
+        return Draft(
+            text=found.text,
+            scope=below(self._root, *op.namespace),
+            topic_key=a_key(PREFIX, op.key),
+            metadata=found.metadata,
+            valid_until=None if op.ttl is None else now + _minutes(op.ttl),
+            provenance=self._provenance,
+        )
+
+    def _read(self, memory: Memory) -> _Kept | None:
+        """The item that a memory is; `None` if it is something else."""
+        key = name_of(PREFIX, memory.topic_key)
+        if key is None or notes_of(MARK, memory) is None:
+            return None
+        value = carried(MARK, memory)
+        if not isinstance(value, dict):
+            return None
+        item = Item(
+            value=value,
+            key=key,
+            namespace=labels_of(memory.scope, self._root),
+            created_at=memory.created_at,
+            updated_at=memory.updated_at or memory.created_at,
+        )
+        return _Kept(memory, item)
+
+    def _seen(self, memory: Memory) -> _Kept | None:
+        """The same where many are looked at: what is no item any more hides none of the others."""
+        try:
+            return self._read(memory)
+        except Conflict:
+            return None
+
+    def _refresh(self, read: Iterable[_Kept]) -> None:
+        """Let what was read last as long as it was put for, from now on."""
+        now = self._engine.now()
+        for one in read:
+            ttl = (notes_of(MARK, one.memory) or {}).get("ttl")
+            if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # there is none, or somebody else noted it
+                continue
+            try:
+                self._engine.hold(one.memory, until=now + _minutes(ttl))
+            except NotFound:  # somebody erased it since it was read
+                continue
+
+
+def _a_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
+    if given is None:
+        return None
+    known = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes")
+    odd = next((name for name in given if name not in known), None)
+    if odd is not None:
+        raise FieldError(f"is no setting of a time to live; {remedy(odd, known)}", field=odd)
+    if given.get("omit_expired") is False:
+        raise FieldError("what has expired is never shown; leave this out", field="omit_expired")
+    for minutes, field in ((given.get("default_ttl"), "default_ttl"), (given.get("sweep_interval_minutes"), _SWEEPS)):
+        if minutes is not None:
+            _minutes(minutes, field)
+    return given
+
+
+def _minutes(given: float, field: str = "ttl") -> timedelta:
+    """So many minutes; refused if nothing would last for them, or they have no end."""
+    number = validation.a_number(field, given)
+    if not number < _LONGEST or timedelta(minutes=number) <= timedelta():
+        raise FieldError(f"{show(given)} minutes; give more than 0, and less than a hundred years", field=field)
+    return timedelta(minutes=number)
+
+
+_SWEEPS = "sweep_interval_minutes"
+_LONGEST = timedelta(days=36_500) / timedelta(minutes=1)
+
+
+def _said(value: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """What of a value is searched, as a person would read it."""
+    return "\n".join(text for field in fields for text in _texts(value, field))
+
+
+def _texts(value: Mapping[str, Any], field: str) -> list[str]:
+    if field != WHOLE:
+        return get_text_at_path(value, field)
+    leaves = list(_leaves("", value))
+    return [leaves[0][1]] if len(leaves) == 1 else [f"{path}: {text}" for path, text in leaves]
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Everything in a value that can be read, with the names that lead to it."""
+    match value:
+        case Mapping():
+            for name, inner in value.items():
+                yield from _leaves(f"{path}.{name}" if path else str(name), inner)
+        case list() | tuple():
+            for inner in value:
+                yield from _leaves(path, inner)
+        case None:
+            pass
+        case _:
+            yield path, str(value)
+
+
+def _matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
+    """Whether the namespace begins or ends as the condition says; a * stands for any label."""
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    if condition.match_type not in ("prefix", "suffix"):
+        raise InvalidInput(f"{show(condition.match_type)} is no way to match namespaces; known are prefix and suffix")
+    first = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
+    part = namespace[first : first + len(path)]
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
+
+
+def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return all(_is_like(value.get(name), one) for name, one in (wanted or {}).items())
+
+
+def _is_like(value: Any, wanted: Any) -> bool:
+    """Whether a value is what is wanted: equal, of a length and alike in each part, or as operators say."""
+    match wanted:
+        case dict() if any(str(name).startswith("$") for name in wanted):
+            return all(_holds(value, operator, other) for operator, other in wanted.items())
+        case dict():
+            return isinstance(value, dict) and all(_is_like(value.get(name), one) for name, one in wanted.items())
+        case list() | tuple():
+            if not isinstance(value, list) or len(value) != len(wanted):
+                return False
+            return all(_is_like(one, other) for one, other in zip(value, wanted, strict=True))
+        case _:
+            return bool(value == wanted)
+
+
+def _holds(value: Any, operator: str, other: Any) -> bool:
+    if operator not in OPERATORS:
+        raise InvalidInput(f"{show(operator)} is no operator of a filter; {remedy(str(operator), OPERATORS)}")
+    return OPERATORS[operator](value, other)
+
+
+def _by_number(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
+    """A comparison of numbers; what is none compares with nothing."""
+    return lambda value, other: compare(_number(value), _number(other))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, other: bool(value == other),
+    "$ne": lambda value, other: bool(value != other),
+    "$gt": _by_number(lambda value, other: value > other),
+    "$gte": _by_number(lambda value, other: value >= other),
+    "$lt": _by_number(lambda value, other: value < other),
+    "$lte": _by_number(lambda value, other: value <= other),
+}
+"""What a filter can ask, as LangGraph has it."""

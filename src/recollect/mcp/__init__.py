@@ -1,1 +1,0 @@
-"""The operations as tools of the Model Context Protocol, with resources and prompts beside them."""

@@ -1,0 +1,146 @@
+"""Candidates as written in JSON → Candidates, or why not."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from recollect.errors import FieldError, ScopeError, remedy, show
+from recollect.model import validation
+from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
+from recollect.model.memory import Kind, Memory, MemoryId, named
+from recollect.model.scope import Scope, a_scope
+
+
+def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
+    """One candidate a line, blank lines skipped; refused with the line, the field and the value."""
+    candidates: list[Candidate] = []
+    seen: dict[MemoryId, int] = {}
+    dimensions = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            if not text:
+                continue
+            candidate = read_candidate(read_object(text))
+        except UnicodeDecodeError as error:
+            raise FieldError(f"this is not UTF-8: {error.reason}", line=number) from error
+        except FieldError as error:
+            raise error.at_line(number) from error
+        if candidate.id in seen:
+            raise FieldError(
+                f"{candidate.id!r} is on line {seen[candidate.id]} already; an id names one memory",
+                field="id",
+                line=number,
+            )
+        if candidate.vector is not None and dimensions not in (0, len(candidate.vector)):
+            raise FieldError(
+                f"{len(candidate.vector)} dimensions, where lines before have {dimensions}", field="vector", line=number
+            )
+        dimensions = dimensions or len(candidate.vector or ())
+        seen[candidate.id] = number
+        candidates.append(candidate)
+    return candidates
+
+
+def read_candidate(record: Mapping[str, Any]) -> Candidate:
+    """One candidate from a mapping of the same shape; `None` is unknown."""
+    if not isinstance(record, Mapping):
+        raise FieldError(f"{show(record)} is neither a candidate nor a mapping with its fields")
+    for key in record:
+        if key not in FIELDS:
+            _refuse_key(key)
+    if record.get("id") is None:
+        raise FieldError("is missing; every candidate has an id", field="id")
+    values = {key: FIELDS[key](key, value) for key, value in record.items() if value is not None}
+    shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned") if key in values}
+    return Candidate(**values, memory=_memory(values, shown) if shown else None)
+
+
+def read_moment(field: str, value: object) -> datetime:
+    """An aware moment from an ISO 8601 text (or a datetime, where the caller is Python)."""
+    written = value
+    if isinstance(written, str):
+        try:
+            value = datetime.fromisoformat(written)
+        except ValueError as error:
+            raise FieldError(
+                f"{show(written)} is no date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
+            ) from error
+        if value.utcoffset() is None:
+            raise FieldError(
+                f"{show(written)} has no time zone; write time and offset, such as {value.isoformat()}+00:00",
+                field=field,
+            )
+    if not isinstance(value, datetime):
+        raise FieldError(f"{show(value)} is no date; write a text in ISO 8601", field=field)
+    return validation.a_moment(field, value)
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object that a line is; refused if it is anything else, or has a key twice."""
+    try:
+        record = json.loads(text, object_pairs_hook=_refuse_twice)
+    except FieldError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"this is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FieldError(f"{show(record)} is no JSON object; write one object a line")
+    return record
+
+
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise FieldError("is there twice in one object", field=key)
+        record[key] = value
+    return record
+
+
+def _refuse_key(key: object) -> NoReturn:
+    raise FieldError(f"no field is called so; {remedy(str(key), FIELDS)}", field=show(key).strip("'"))
+
+
+def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
+    """What a reader is shown, for a candidate that brings a text."""
+    if "text" not in shown:
+        raise FieldError("is missing; a title or a pin belongs to a text", field="text")
+    if "created_at" not in values:
+        raise FieldError("is missing; a text is shown with its date", field="created_at")
+    kind = values.get("kind", Kind.OBSERVATION)
+    said = {name: values[name] for name in ("scope", *LABELS) if name in values}
+    return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **said, **shown})
+
+
+def _kind(field: str, value: str) -> Kind:
+    return named(field, validation.a_text(field, value), Kind)
+
+
+def _scope(field: str, value: str) -> Scope:
+    try:
+        return a_scope(value)
+    except ScopeError as error:
+        raise FieldError(str(error), field=field) from error
+
+
+CALLER = Scope(("caller",))
+"""Whose memory it is that a candidate brings without saying."""
+
+FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
+    "id": validation.an_id,
+    "kind": _kind,
+    "similarity": validation.a_cosine,
+    "days_off": validation.a_distance,
+    **dict.fromkeys((*LABELS, LINK), validation.an_id),
+    **dict.fromkeys(SHARES, validation.a_share),
+    **dict.fromkeys(COUNTS, validation.a_count),
+    **dict.fromkeys(MOMENTS, read_moment),
+    "vector": validation.a_vector,
+    "text": validation.a_text,
+    "title": validation.a_text,
+    "pinned": validation.a_flag,
+    "scope": _scope,
+}
+"""Every field of a written candidate, and how it is read."""

@@ -1,0 +1,331 @@
+"""Shelf: the memories of one scope as columns in memory."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.candidate import LABELS
+from recollect.model.level import Level
+from recollect.model.memory import MemoryId, Status
+from recollect.model.scope import Scope
+from recollect.model.table import KINDS, Floats, Rows, microseconds
+from recollect.retrieval.entity_columns import Mentions, with_speakers
+from recollect.retrieval.lock_free_property import derived
+from recollect.retrieval.postings import Postings
+from recollect.text.questions import asks
+from recollect.text.tokenizer import key
+
+FIELDS = (
+    *("importance", "confidence", "salience", "revisions"),
+    *("created_at", "updated_at", "valid_from", "valid_until"),
+    *("served", "helped", "misled", "last_served_at"),
+)
+"""The columns of numbers, in the order in which a row brings them; dates are microseconds."""
+
+USED = ("served", "helped", "misled", "last_served_at")
+
+HELD = (Status.ACTIVE.value, Status.SUPERSEDED.value)
+"""The statuses of memories that may be recalled for some moment; the others are only counted."""
+
+UNINDEXED = "unindexed"
+"""What the tables say in place of the status of a memory that is kept and never recalled."""
+
+KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
+LEVEL_BITS: Mapping[Level | None, int] = {level: 1 << place for place, level in enumerate((None, *Level))}
+GROWTH = 1.25
+"""How much room a matrix gets when it must grow, so that adding a row does not copy all of them."""
+
+SPARSE = 0.5
+"""From this share of rows that no longer count, a shelf is read anew instead of added to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """How far a shelf has been read: the last change, the last use, and how often something was erased."""
+
+    changed: int
+    used: int
+    emptied: int
+
+
+Row = tuple[Any, ...]
+"""A memory as it comes from the tables: number, changed, id, kind, level with those it stands for, status, shared,
+pinned, FIELDS, LABELS, the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf
+without them, the number of the content that it is of."""
+
+_NUMBER, _CHANGED, _ID, _KIND, _LEVEL, _STATUS, _SHARED, _PINNED = range(8)
+_LABELS = dict(zip(LABELS, range(8 + len(FIELDS), 8 + len(FIELDS) + len(LABELS)), strict=True))
+_END = 8 + len(FIELDS) + len(LABELS)
+_NAMES = _END + 1
+_TERMS = _END + 2
+_VECTOR = _END + 3
+
+ID_BYTES = 96
+"""What an id and its place in a list take."""
+
+CHUNK = 512
+"""How many rows are read before they are put on the shelf: their vectors are not held twice for longer."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shelf:
+    """The memories of one scope as columns. A shelf never changes: what is added makes a new one.
+
+    A memory that changed gets a new row and its former row is dead, so whoever reads an older shelf is not disturbed.
+    """
+
+    scope: Scope
+    only_shared: bool
+    stamp: Stamp
+    numbers: NDArray[np.int64]
+    changed: NDArray[np.int64]
+    ids: list[MemoryId]
+    kinds: NDArray[np.int8]
+    levels: NDArray[np.int16]
+    """For which levels each is found, as their bits together: its own, and those of which it tells what has left."""
+    active: NDArray[np.bool_]
+    pinned: NDArray[np.bool_]
+    columns: Mapping[str, Floats]
+    labels: Mapping[str, NDArray[np.int64]]
+    """The names that many memories share, as numbers that are in `names`; 0 for none."""
+    asks: NDArray[np.bool_]
+    names: Mapping[int, str]
+    alive: NDArray[np.bool_]
+    postings: Postings
+    mentions: Mentions
+    matrix: NDArray[np.float32]
+    contents: NDArray[np.int64] | None
+    """Of a shelf whose vectors stay in the tables, the contents that they are of, 0 for none; its matrix is empty."""
+    away: frozenset[int]
+    """The numbers of memories whose status keeps them from being recalled; they have no row."""
+    unindexed: frozenset[int]
+
+    @classmethod
+    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False, bare: bool = False) -> "Shelf":
+        """A shelf with nothing on it; what comes on a `bare` one leaves its vectors where they are."""
+        return cls(
+            scope=scope,
+            only_shared=only_shared,
+            stamp=Stamp(0, 0, 0),
+            numbers=np.empty(0, dtype=np.int64),
+            changed=np.empty(0, dtype=np.int64),
+            ids=[],
+            kinds=np.empty(0, dtype=np.int8),
+            levels=np.empty(0, dtype=np.int16),
+            active=np.empty(0, dtype=np.bool_),
+            pinned=np.empty(0, dtype=np.bool_),
+            columns={name: np.empty(0) for name in FIELDS},
+            labels={name: np.empty(0, dtype=np.int64) for name in LABELS},
+            asks=np.empty(0, dtype=np.bool_),
+            names={},
+            alive=np.empty(0, dtype=np.bool_),
+            postings=Postings.of([]),
+            mentions=Mentions(),
+            matrix=np.empty((0, 0 if bare else dimensions), dtype=np.float32),
+            contents=np.empty(0, dtype=np.int64) if bare else None,
+            away=frozenset(),
+            unindexed=frozenset(),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @derived
+    def nbytes(self) -> int:
+        """How much memory it takes, nearly; room for rows to come is none until they come."""
+        arrays = (*self._by_place.values(), self.alive, self.matrix)
+        indexes = self.postings.nbytes + self.mentions.nbytes
+        return sum(one.nbytes for one in arrays) + indexes + ID_BYTES * len(self.ids)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether so much of it is dead that it should be read anew."""
+        return len(self) > 1_000 and int(np.count_nonzero(self.alive)) < SPARSE * len(self)
+
+    def with_rows(self, found: Iterable[Row], stamp: Stamp, *, most: int) -> "Shelf":
+        """The shelf with these memories on it, at most so many, each in place of its former self."""
+        latest = [np.empty(0, dtype=np.int64)]
+        away: set[int] = set()
+        unindexed: set[int] = set()
+        rows = iter(found)
+        taken = _Taken(self._by_place, self.matrix, most)
+        while chunk := list(islice(rows, CHUNK)):
+            latest.append(np.array([row[_NUMBER] for row in chunk], dtype=np.int64))
+            here = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
+            away.update(row[_NUMBER] for row in here if row[_STATUS] not in (*HELD, UNINDEXED))
+            unindexed.update(row[_NUMBER] for row in here if row[_STATUS] == UNINDEXED)
+            taken.take([row for row in here if row[_STATUS] in HELD])
+        anew = np.concatenate(latest)
+        if not len(anew):
+            return replace(self, stamp=stamp)
+        return Shelf(
+            scope=self.scope,
+            only_shared=self.only_shared,
+            stamp=stamp,
+            numbers=taken.column(_NUMBER),
+            changed=taken.column(_CHANGED),
+            ids=self.ids + taken.ids,
+            kinds=taken.column(_KIND),
+            levels=taken.column(_LEVEL),
+            active=taken.column(_STATUS),
+            pinned=taken.column(_PINNED),
+            columns={name: taken.column(place) for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            labels={name: taken.column(place) for name, place in _LABELS.items()},
+            asks=taken.column(_END),
+            names={**self.names, **taken.names} if taken.names.keys() - self.names.keys() else self.names,
+            alive=np.append(self.alive & ~np.isin(self.numbers, anew), np.ones(len(taken.ids), dtype=np.bool_)),
+            postings=self.postings.append(*taken.postings),
+            mentions=self.mentions.append(taken.mentioned),
+            matrix=taken.matrix,
+            contents=None if self.contents is None else taken.column(_VECTOR),
+            away=_without(self.away, anew) | away,
+            unindexed=_without(self.unindexed, anew) | unindexed,
+        )
+
+    @property
+    def _by_place(self) -> dict[int, NDArray[Any]]:
+        """The columns by their place in a row."""
+        return {
+            _NUMBER: self.numbers,
+            _CHANGED: self.changed,
+            _KIND: self.kinds,
+            _LEVEL: self.levels,
+            _STATUS: self.active,
+            _PINNED: self.pinned,
+            **{place: self.columns[name] for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            **{place: self.labels[name] for name, place in _LABELS.items()},
+            _END: self.asks,
+            **({} if self.contents is None else {_VECTOR: self.contents}),
+        }
+
+    def revised_since(self, at: datetime) -> Rows:
+        """The rows of memories that were known at the moment, but have another text now."""
+        now = microseconds(at)
+        if now >= self._last_update:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(self.alive & (self.columns["created_at"] <= now) & (self.columns["updated_at"] > now))
+
+    @derived
+    def _last_update(self) -> float:
+        """When the newest text was observed."""
+        return float(np.fmax.reduce(self.columns["updated_at"], initial=-np.inf))
+
+    def without(self, rows: Rows) -> "Shelf":
+        """The shelf as if these rows were dead."""
+        alive = self.alive.copy()
+        alive[rows] = False
+        return replace(self, alive=alive)
+
+    def used(self, numbers: Set[int]) -> dict[int, tuple[float, float, float, float]]:
+        """What happened to those of these memories that are on the shelf: served, helped, misled, last served."""
+        rows = np.flatnonzero(self.alive & np.isin(self.numbers, list(numbers)))
+        columns = (self.columns[name][rows].tolist() for name in USED)
+        return dict(zip(self.numbers[rows].tolist(), zip(*columns, strict=True), strict=True))
+
+    def with_directions(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "Shelf":
+        """The shelf with these directions of memories that are on it."""
+        rows = [row for row, id in enumerate(self.ids) if id in directions and self.alive[row]]
+        if not rows:
+            return self
+        matrix = self.matrix.copy()
+        matrix[rows] = [directions[self.ids[row]] for row in rows]
+        return replace(self, matrix=matrix)
+
+    def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: Stamp) -> "Shelf":
+        """The shelf with these memories' usage as it is now: number, served, helped, misled, last served."""
+        if not uses:
+            return replace(self, stamp=stamp)
+        table = np.array(uses, dtype=np.float64)
+        order = np.argsort(table[:, 0])
+        table = table[order]
+        rows = np.flatnonzero(np.isin(self.numbers, table[:, 0]))
+        places = np.searchsorted(table[:, 0], self.numbers[rows])
+        columns = dict(self.columns)
+        for place, name in enumerate(USED, start=1):
+            column = columns[name].copy()
+            column[rows] = table[places, place]
+            columns[name] = column
+        return replace(self, stamp=stamp, columns=columns)
+
+
+@cache
+def _bits(levels: str | None) -> int:
+    """The bits of the levels that the tables name: that of a memory, and behind it those that it stands for."""
+    named = (None,) if levels is None else tuple(map(Level, _NAME.findall(levels)))
+    return sum(LEVEL_BITS[level] for level in dict.fromkeys(named))
+
+
+_NAME = re.compile(r"[a-z]+")
+
+
+def _without(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
+    return numbers.difference(anew.tolist()) if numbers else numbers
+
+
+def label(name: str) -> int:
+    """A name as a number above 0 that has room in 64 bits with a sign."""
+    return (key(name) >> 1) | 1
+
+
+class _Taken:
+    """Rows on their way to a shelf, put where they will stay as they come: nothing is held twice for long."""
+
+    def __init__(self, columns: Mapping[int, NDArray[Any]], matrix: NDArray[np.float32], most: int) -> None:
+        self.ids: list[MemoryId] = []
+        self.names: dict[int, str] = {}
+        self.postings: list[Postings] = []
+        self.mentioned: list[str] = []
+        self._columns = {place: np.concatenate([one, np.empty(most, one.dtype)]) for place, one in columns.items()}
+        self._whole = _with_room(matrix, len(matrix) + most)
+        self._end = len(matrix)
+
+    def take(self, held: Sequence[Row]) -> None:
+        """Take these rows; what is nothing is NaN, also a vector."""
+        if not held:
+            return
+        columns = list(zip(*held, strict=True))
+        self.ids += columns[_ID]
+        self.postings.append(Postings.of(columns[_TERMS]))
+        self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
+        columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
+        columns[_LEVEL] = tuple(map(_bits, columns[_LEVEL]))
+        columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
+        columns[_END] = tuple(map(asks, columns[_END]))
+        for place in _LABELS.values():
+            self.names.update({label(name): name for name in set(columns[place]) if name is not None})
+            columns[place] = tuple(0 if name is None else label(name) for name in columns[place])
+        if _VECTOR in self._columns:
+            columns[_VECTOR] = tuple(content or 0 for content in columns[_VECTOR])
+        start, self._end = self._end, self._end + len(held)
+        for place, column in self._columns.items():
+            column[start : self._end] = columns[place]
+        if _VECTOR not in self._columns:
+            dimensions = self._whole.shape[1]
+            missing = np.full(dimensions, np.nan, dtype="<f4").tobytes()
+            bytes = b"".join(missing if vector is None else vector for vector in columns[_VECTOR])
+            self._whole[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(held), dimensions)
+
+    def column(self, place: int) -> NDArray[Any]:
+        """A column with what came for it."""
+        return self._columns[place][: self._end]
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        return self._whole[: self._end]
+
+
+def _with_room(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:
+    """The memory that the matrix is the beginning of, with room for so many rows; new memory if there is not enough."""
+    count, dimensions = matrix.shape
+    whole = matrix.base if isinstance(matrix.base, np.ndarray) and matrix.base.shape[1:] == (dimensions,) else matrix
+    if len(whole) < needed:
+        whole = np.empty((int(needed * GROWTH) + 64, dimensions), dtype=np.float32)  # untouched room costs nothing
+        whole[:count] = matrix
+    return whole

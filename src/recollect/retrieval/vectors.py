@@ -1,0 +1,75 @@
+"""Similarity: how near two directions are, the same to the last bit in whatever order it is computed.
+
+A stored vector has length 1 and 32-bit parts, so the product of two parts is exact in a 64-bit float. Each product is
+split at two fixed quanta; sums of multiples of one quantum are exact as long as they fit 53 bits, so no order of
+summation, and no machine, gives another result.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recollect.errors import FieldError
+from recollect.model.table import Floats
+from recollect.retrieval.evidence import Vector
+
+COARSE = 2.0**-30
+FINE = 2.0**-68
+"""The quanta: with up to 16,384 dimensions (2**14), sums of either stay below 2**53 of them."""
+
+HALF_ULP = 2.0**-24
+"""What rounding to a 32-bit float costs, at most, relative to the number."""
+
+
+def directions(vectors: ArrayLike, *, field: str = "vector") -> NDArray[np.float32]:
+    """Each row at length 1, with 32-bit parts; refused if one has no direction, or parts that are no numbers."""
+    rows = np.atleast_2d(np.asarray(vectors, dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise FieldError("needs at least one number", field=field)
+    peaks = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    if not np.isfinite(peaks).all():
+        raise FieldError("has a part that is not a finite number", field=field)
+    if not (peaks > 0.0).all():
+        raise FieldError("is all zeros, which is no direction; leave it out, or embed the text", field=field)
+    scaled = rows / peaks
+    lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    found: NDArray[np.float32] = (scaled / lengths).astype(np.float32)
+    return found
+
+
+def direction(vector: ArrayLike, *, field: str = "vector") -> Vector:
+    """The vector at length 1."""
+    found: Vector = directions(np.asarray(vector, dtype=np.float64).reshape(1, -1), field=field)[0]
+    return found
+
+
+def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
+    """The cosine of every row with the vector, within -1..1, to the last bit; NaN for rows of NaN."""
+    products = matrix.astype(np.float64) * vector.astype(np.float64)
+    coarse = np.rint(products / COARSE) * COARSE
+    fine = np.rint((products - coarse) / FINE) * FINE
+    total: Floats = coarse.sum(axis=1) + fine.sum(axis=1)
+    return np.clip(total, -1.0, 1.0)
+
+
+def nearest(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats:
+    """The cosine of every row with the nearest of the vectors, to the last bit; NaN for rows of NaN."""
+    best = cosines(matrix, vectors[0])
+    for vector in vectors[1:]:
+        np.maximum(best, cosines(matrix, vector), out=best)
+    return best
+
+
+def error_bound(dimensions: int) -> float:
+    """How far a cosine computed with 32-bit floats, in any order, may be from the true one."""
+    return dimensions * HALF_ULP * 1.001 / (1.0 - dimensions * HALF_ULP) + HALF_ULP
+
+
+def near_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosine of every row with the nearest of the vectors, within `error_bound` of it, as fast as memory is read.
+
+    Not by BLAS, whose threads are no faster at this and keep every core busy for long after it (docs/adr/0083).
+    """
+    best: NDArray[np.float32] = np.einsum("ij,j->i", matrix, vectors[0])
+    for vector in vectors[1:]:
+        np.maximum(best, np.einsum("ij,j->i", matrix, vector), out=best)
+    return np.clip(best, -1.0, 1.0, out=best)

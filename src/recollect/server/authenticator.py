@@ -1,0 +1,131 @@
+"""Who is let in: by the keys of a file, or by the token of its owner as long as there are none."""
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recollect import config
+from recollect.api.host_policy import Gate
+from recollect.api.keys import Authenticate, KeyFile, authenticator, the_token
+from recollect.config import ServerSettings
+from recollect.errors import InvalidInput, RecollectError
+
+KEYS, TOKEN = "keys.json", "token"
+"""How the files are called that are beside the user's configuration."""
+
+
+BY_TOKEN = "authorisation by token file"  # noqa: S105  # which is no token
+KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS = "keys unreadable", "keys expired", "no keys"
+
+MODES = (BY_TOKEN, KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)
+"""Every way of letting in that is less than it should be; by all but the first, nobody is let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Who can come in now: whether anybody can, and which mode that is if it is less than it should be."""
+
+    degraded: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anybody who would be let in."""
+        return self.degraded in (None, BY_TOKEN)
+
+
+OPEN = Entrance()
+
+
+@dataclass(frozen=True, slots=True)
+class Letting:
+    """How it is known who asks, and how that is told."""
+
+    authenticate: Authenticate
+    file: KeyFile
+    told: str
+    by_token: bool
+
+    def entrance(self) -> Entrance:
+        """Who can come in, by the file as it is now."""
+        try:
+            keys = self.file.keys()
+        except RecollectError:
+            return Entrance(KEYS_UNREADABLE)
+        if not keys:
+            return Entrance(BY_TOKEN if self.by_token else NO_KEYS)
+        at = _now()
+        return OPEN if any(one.holds(at) for one in keys.values()) else Entrance(KEYS_EXPIRED)
+
+
+def keys_path(settings: ServerSettings) -> Path:
+    """The file that has the keys."""
+    return _path(settings.keys, KEYS, "server.keys")
+
+
+def token_path(settings: ServerSettings) -> Path:
+    """The file that has the token of the owner."""
+    return _path(settings.token_file, TOKEN, "server.token_file")
+
+
+def letting(settings: ServerSettings) -> Letting:
+    """By keys while there are any; else by a token, if nobody but this machine can call."""
+    file = KeyFile(keys_path(settings))
+    if file.keys():
+        token, whose = _spare(settings)
+        told = f"by the keys in {file.path}{whose}"
+        return Letting(authenticator(file, token, _now), file, told, by_token=token is not None)
+    if not is_loopback(settings.host):
+        problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
+        remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
+        raise InvalidInput(f"{problem}; {remedy}")
+    path = token_path(settings)
+    told = f"by the token in {path}, until there are keys in {file.path}"
+    return Letting(authenticator(file, the_token(path), _now), file, told, by_token=True)
+
+
+def _spare(settings: ServerSettings) -> tuple[str | None, str]:
+    """The token that lets in once no key is left, and what is told of it; none where others can call.
+
+    As long as there are keys nobody needs it, so a server that cannot have it starts all the same.
+    """
+    if not is_loopback(settings.host):
+        return None, ""
+    try:
+        path = token_path(settings)
+        return the_token(path), f"; by the token in {path} once none is left"
+    except InvalidInput:
+        return None, ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can call there."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def gate(settings: ServerSettings, *ports: int) -> Gate:
+    """By which names it may be called: those of this machine, where it listens, and what the settings name."""
+    named = _several(settings.hosts)
+    listening = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
+    here = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
+    return Gate.at(*ports, hosts=(*here, *named), origins=_several(settings.origins))
+
+
+def _several(text: str | None) -> tuple[str, ...]:
+    return tuple(one.strip() for one in (text or "").split(",") if one.strip())
+
+
+def _path(said: str | None, name: str, setting: str) -> Path:
+    if said is not None:
+        return Path(said).expanduser()
+    folder = config.users_folder()
+    if folder is None:
+        raise InvalidInput(f"nobody knows whose home this is; name the file with {setting}")
+    return folder / name
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

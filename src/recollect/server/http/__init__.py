@@ -1,0 +1,1 @@
+"""The operations over HTTP: a POST each, problems as in RFC 9457, and an OpenAPI document."""

@@ -1,1 +1,0 @@
-"""Relational: what the stores that keep tables have in common, whichever database has them."""

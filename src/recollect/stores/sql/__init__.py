@@ -1,0 +1,1 @@
+"""What the SQL stores share; each database has its own .sql files with the same statement names."""

@@ -1,0 +1,27 @@
+"""Marks: what many statements have in common, written in them as `{mark}` or `{mark:table}` and filled in once."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from recollect.stores.sql.rows import STATE
+
+Mark = Callable[[str], str]
+"""What a mark stands for, of the table that it names or of none."""
+
+_MARK = re.compile(r"\{(\w+)(?::(\w*))?\}")
+
+
+def state(table: str) -> str:
+    """The columns of STATE."""
+    return ", ".join(f"{table}.{name}" if table else name for name in STATE)
+
+
+def always(text: str) -> Mark:
+    """A mark that stands for the same wherever it is."""
+    return lambda _: text
+
+
+def filled(statements: Mapping[str, str], marks: Mapping[str, Mark]) -> dict[str, str]:
+    """The statements with these marks and `{state:…}` filled in."""
+    known = {"state": state, **marks}
+    return {name: _MARK.sub(lambda match: known[match[1]](match[2] or ""), text) for name, text in statements.items()}

@@ -1,0 +1,194 @@
+"""Remains: whether bytes that were erased are still in a file of a store, and the file built anew where they are."""
+
+import tempfile
+import time
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+
+from recollect.atomic_files import beside, sweep
+from recollect.errors import StoreBusy, StoreError
+from recollect.model.erasure import Search
+from recollect.stores.sql.byte_search import Finder, places, runs
+from recollect.stores.sql.erasure_needles import PIECE
+from recollect.stores.sqlite import descriptors
+from recollect.stores.sqlite.sql import SQL
+from recollect.stores.sqlite.writer import Writer
+
+RESERVED = 20
+"""Where a SQLite file says how many bytes at the end of each page are not SQLite's."""
+
+LEAF_TABLE, INNER_TABLE, INNER_INDEX = 0x0D, 0x05, 0x02
+"""What a page begins with, by its kind; that of a leaf of an index is the fourth."""
+
+HEADER = 100
+"""Bytes before the first page's own header: the header of the file."""
+
+POINTER = 4
+"""Bytes of the number of a page."""
+
+
+def scrub(path: Path, writer: Writer, pieces: Set[bytes], *, patience: float) -> Search:
+    """Look for the pieces in every file of the store, and rebuild the file if a page still has any.
+
+    SQLite overwrites what it deletes, but when it moves rows from one page to another it may leave a copy behind in a
+    part of the page that it does not use. Only a rebuilt file is free of these.
+    """
+    copies = _unfinished_copies(path)
+    try:
+        found = _search_undisturbed(path, writer, pieces, patience)
+        if found.remains and found.unfinished is None:
+            writer.alone(_rebuild)
+            found = _search_undisturbed(path, writer, pieces, patience)
+    except (StoreError, OSError) as error:
+        found = replace(search(path, None, pieces), unfinished=str(error))
+    return replace(found, copies=copies)
+
+
+def _unfinished_copies(path: Path) -> tuple[str, ...]:
+    """What is being made beside the store at this moment; what killed backups, exports and checks left is removed."""
+    with suppress(OSError):  # there may be no folder for what is temporary
+        sweep(Path(tempfile.gettempdir()))
+    return tuple(sorted(one.name for one in sweep(path.parent)))
+
+
+def _search_undisturbed(path: Path, writer: Writer, pieces: Set[bytes], patience: float) -> Search:
+    """What is found while the log is empty and nobody writes; `unfinished` if a reader keeps the log from that."""
+    end = time.monotonic() + patience
+    try:
+        while True:
+            found = writer.alone(lambda db: _search_without_log(path, db, pieces))
+            if found is not None:
+                return found
+            if time.monotonic() >= end:
+                break
+    except StoreBusy:
+        pass  # others were writing for as long as we may wait: the same as with those who read
+    left = search(path, None, pieces)
+    reason = "somebody still reads it as it was before, or keeps writing, so its log cannot be emptied"
+    return replace(left, unfinished=f"{path.name}: {reason}; close what has it open")
+
+
+def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> Search | None:
+    """What is found while the log is empty and stays so; nothing if it cannot be emptied now."""
+    try:
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        db.execute("BEGIN IMMEDIATE")
+    except apsw.BusyError:
+        return None
+    try:
+        return None if descriptors.size(beside(path, "-wal")) else search(path, db, pieces)
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _rebuild(db: apsw.Connection) -> None:
+    db.execute("VACUUM")
+
+
+def search(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> Search:
+    """Look for the pieces in every file of the store.
+
+    With a connection that keeps others from writing, and an empty log, what belongs to a row that stays is told apart.
+    """
+    finder = Finder(wanted)
+    remains: list[str] = []
+    elsewhere: Counter[str] = Counter()
+    files = descriptors.files_of(path)
+    for file in files:
+        found = places(descriptors.blocks(file, overlap=PIECE - 1), finder)
+        left = [place for place, _ in runs(found)]
+        if found and file == path and db is not None:
+            left, elsewhere = _told_apart(db, path, found)
+        if left:
+            remains.append(f"{file.name} (first at byte {left[0]})")
+    return Search(
+        files=tuple(file.name for file in files),
+        remains=tuple(remains),
+        elsewhere=dict(sorted(elsewhere.items())),
+    )
+
+
+def _told_apart(db: apsw.Connection, path: Path, found: Mapping[int, int]) -> tuple[list[int], Counter[str]]:
+    """Where something is left; and how many rows have the same bytes, by the table they are in.
+
+    What is in no row is left, unless a row has it too, all that is there of it in one: then it is a copy of that row,
+    or might as well be.
+    """
+    page_size = int(db.pragma("page_size"))
+    usable = page_size - descriptors.piece(path, RESERVED, 1)[0]
+    by_page: dict[int, list[int]] = defaultdict(list)
+    for place in sorted(found):
+        by_page[place // page_size].append(place)
+    outside, said, rows = dict(found), set[bytes](), Counter[str]()
+    for number, table, kind, payload in db.execute(SQL["pages"]):
+        start = (number - 1) * page_size
+        if here := by_page.get(number - 1):
+            page = descriptors.piece(path, start, page_size)
+            used = [_chained(payload)] if kind == "overflow" else cells(page, first=number == 1, usable=usable)
+            for row in used:
+                near = here[bisect_left(here, start + row.start) : bisect_left(here, start + row.stop)]
+                inside = {at: found[at] for at in near if at + found[at] <= start + row.stop}
+                said.update(page[begin - start : end - start] for begin, end in runs(inside))
+                rows[table] += bool(inside)
+                for at in inside:
+                    del outside[at]
+    left = [begin for begin, end in runs(outside) if not _is_said(descriptors.piece(path, begin, end - begin), said)]
+    return left, +rows
+
+
+def _is_said(left: bytes, said: Set[bytes]) -> bool:
+    return left in said or any(left in one for one in said)
+
+
+def cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
+    """Where the cells of a page of a table or an index are; `first` says that it is the first page of the file.
+
+    This is the format that SQLite promises to keep: https://www.sqlite.org/fileformat2.html, section 1.6. What is in
+    no cell is not in use, and may still hold what was there before.
+    """
+    start = HEADER if first else 0
+    kind = page[start]
+    inner = kind in (INNER_TABLE, INNER_INDEX)
+    count = int.from_bytes(page[start + 3 : start + 5])
+    pointers = start + (12 if inner else 8)
+    for number in range(count):
+        place = int.from_bytes(page[pointers + 2 * number : pointers + 2 * number + 2])
+        yield range(place, _cell_end(page, place, kind, usable))
+
+
+def _chained(payload: int) -> range:
+    """Where the payload of a page is that continues a cell too large for its own page."""
+    return range(POINTER, POINTER + payload)
+
+
+def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
+    """Where the cell ends that begins there."""
+    if kind in (INNER_TABLE, INNER_INDEX):
+        place += POINTER
+    size, place = _varint(page, place)
+    if kind == INNER_TABLE:  # the number is no size but the key, and there is nothing else
+        return place
+    if kind == LEAF_TABLE:
+        _, place = _varint(page, place)
+    most = usable - 35 if kind == LEAF_TABLE else (usable - 12) * 64 // 255 - 23
+    if size <= most:
+        return place + size
+    least = (usable - 12) * 32 // 255 - 23
+    here = least + (size - least) % (usable - POINTER)
+    return place + (here if here <= most else least) + POINTER
+
+
+def _varint(page: bytes, place: int) -> tuple[int, int]:
+    """The number of variable length at the place, and where it ends."""
+    value = 0
+    for end in range(place, place + 8):
+        value = (value << 7) | (page[end] & 0x7F)
+        if page[end] < 0x80:
+            return value, end + 1
+    return (value << 8) | page[place + 8], place + 9

@@ -1,0 +1,213 @@
+"""Clerk: the one thread of a process that writes; it takes its turn, commits what waits, and keeps the log short."""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import apsw
+
+from recollect.errors import StoreError
+from recollect.stores.sqlite import fork
+from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.driver_errors import ours
+from recollect.stores.sqlite.process_lock import Turn
+from recollect.stores.sqlite.write_queue import Asked, Waiting
+
+_LOG = logging.getLogger(__name__)
+
+LONGEST = 0.02
+"""For how many seconds changes are added to a transaction; meanwhile other processes wait."""
+
+MOST = 1024
+"""How many changes are committed together, at most."""
+
+ROUND = 0.25
+"""How many seconds SQLite's own lock is waited for before we look whether anyone still needs it."""
+
+CHECKPOINT = 1000
+"""How many pages in the log that are not in the file yet are worth a checkpoint."""
+
+LONG_LOG = 4 * CHECKPOINT
+"""From how many pages on the log is begun anew even if readers have to be waited for."""
+
+
+class Clerk:
+    """Does what waits until the line is closed; the connection and the turn are its own."""
+
+    def __init__(self, database: Database, waiting: Waiting) -> None:
+        self._database = database
+        self._waiting = waiting
+        self._turn: Turn | None = None
+        self._db: apsw.Connection | None = None
+
+    def serve(self) -> None:
+        """Work until nothing is left to do and nothing will come."""
+        while self._waiting.is_due():
+            try:
+                self._take_a_turn()
+            except BaseException as error:  # whatever it is, it belongs to those who wait
+                while asked := self._waiting.begin(alone=False) or self._waiting.begin(alone=True):
+                    asked.promise.set_exception(self._shared(error))
+                self._let_go()
+        self._let_go()
+
+    def _take_a_turn(self) -> None:
+        if self._turn is None:
+            self._turn = self._database.turn()
+        db = self._connected()  # before others have to wait for it
+        if not self._turn.take():
+            _LOG.info("line_stands_still", extra={"store": self._database.name})
+        try:
+            with fork.inside():
+                self._work(db)
+        finally:
+            self._turn.leave()
+
+    def _connected(self) -> apsw.Connection:
+        if self._db is None:
+            self._db = self._database.connect()
+            if self._database.path:  # in memory, a commit waits for readers, and nobody but us begins a transaction
+                self._db.set_busy_timeout(round(ROUND * 1000))
+        return self._db
+
+    def _work(self, db: apsw.Connection) -> None:
+        log = _pages(db)
+        if self._begun(db):
+            self._database.refuse_if_replaced(db)
+            self._database.make_a_store()
+            self._commit(db)
+        while self._db and (asked := self._waiting.begin(alone=True)):
+            self._do_alone(db, asked)
+        if self._db:
+            self._shorten_log(db, log)
+
+    def _begun(self, db: apsw.Connection) -> bool:
+        """Whether a transaction has begun; not if all have gone while somebody who does not stand in line wrote."""
+        while self._waiting.anyone():
+            with suppress(apsw.BusyError):
+                db.execute("BEGIN IMMEDIATE")
+                return True
+        return False
+
+    def _commit(self, db: apsw.Connection) -> None:
+        """Run what waits in one transaction; who asked is told when it is on the disk, or that it never will be.
+
+        Who was refused is told then too: what stood in the way can be read from then on, and would not be there if the
+        commit failed.
+        """
+        group: list[tuple[Asked, Callable[[], None]]] = []
+        end, wrote = time.monotonic() + LONGEST, False
+        try:
+            while len(group) < MOST and time.monotonic() < end and (asked := self._waiting.begin(alone=False)):
+                wrote |= self._attempt(db, asked, group)
+            db.execute("COMMIT")
+        except BaseException as error:
+            self._wipe(db)
+            for asked, _ in group:
+                asked.promise.set_exception(self._shared(error))
+            return
+        if wrote:
+            self._database.takes_writes = True
+        for _, tell in group:
+            tell()
+
+    def _attempt(self, db: apsw.Connection, asked: Asked, group: list[tuple[Asked, Callable[[], None]]]) -> bool:
+        """Run one change and add it to the group; one that fails is undone by itself. Says whether it wrote."""
+        before, fails = db.total_changes(), False
+        try:
+            db.execute("SAVEPOINT change")
+            tell = partial(asked.promise.set_result, asked.act(db))
+        except BaseException as error:
+            tell = partial(asked.promise.set_exception, self._own(error))
+            if not db.in_transaction:  # as when the disk is full: the whole group is lost
+                tell()
+                raise
+            db.execute("ROLLBACK TO change")
+            fails = True
+        group.append((asked, tell))
+        db.execute("RELEASE change")
+        return not fails and db.total_changes() > before
+
+    def _wipe(self, db: apsw.Connection) -> None:
+        """Undo the transaction for good, and begin with a new connection next time.
+
+        When a disk fails to make a commit durable, its pages stay in the log. Nobody reads them, but after a crash
+        they would be taken for committed, unless the log has been emptied or written over by then.
+        """
+        with suppress(apsw.Error):
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._database.note_moved(db)
+        self._disconnect()
+
+    def _do_alone(self, db: apsw.Connection, asked: Asked) -> None:
+        try:
+            asked.promise.set_result(asked.act(db))
+        except BaseException as error:
+            asked.promise.set_exception(self._own(error))
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        self._database.note_moved(db)
+
+    def _shorten_log(self, db: apsw.Connection, before: int) -> None:
+        """Move the log into the file each time it has grown past another thousand pages.
+
+        It is done while we have the turn: only when all of the log is in the file can the next writer begin it anew.
+        Readers keep what they see in the log; if it has become long, they are waited for, a moment at a time, and
+        those that come meanwhile read the file.
+        """
+        if db.txn_state() != apsw.SQLITE_TXN_NONE:  # a change left a statement that was not read to its end
+            self._disconnect()
+            return
+        log = _pages(db)
+        if log // CHECKPOINT <= before // CHECKPOINT:
+            return
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if log >= LONG_LOG else apsw.SQLITE_CHECKPOINT_PASSIVE
+        try:
+            db.wal_checkpoint(mode=mode)
+            self._database.note_moved(db)
+        except apsw.BusyError:
+            _LOG.debug("checkpoint_put_off", extra={"store": self._database.name, "pages": log})
+        except apsw.Error as error:  # what was committed is safe in the log
+            _LOG.warning("checkpoint_failed", exc_info=error, extra={"store": self._database.name, "pages": log})
+
+    def _own(self, error: BaseException) -> BaseException:
+        """What somebody is told whose own change failed."""
+        return self._shared(error) if isinstance(error, apsw.Error) else error
+
+    def _shared(self, error: BaseException) -> StoreError:
+        """What each of several is told about an error that is nobody's own."""
+        name = self._database.name
+        if isinstance(error, apsw.Error):
+            told = ours(error, name)
+        elif isinstance(error, StoreError):
+            told = type(error)(str(error))
+        else:
+            told = StoreError(f"{name}: nothing was written: {error}")
+        told.__cause__ = error
+        if not told.retryable:
+            self._database.takes_writes = False
+        return told
+
+    def _disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(StoreError):
+                self._database.disconnect(db)
+
+    def _let_go(self) -> None:
+        self._disconnect()
+        line, self._turn = self._turn, None
+        if line is not None:
+            line.close()
+
+
+def _pages(db: apsw.Connection) -> int:
+    """How many pages are in the log; 0 if it cannot be said now."""
+    try:
+        return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+    except apsw.BusyError:  # somebody mends the log of a process that died
+        return 0

@@ -1,0 +1,1 @@
+"""What every store promises, as tests by subject; `StoreContract` has all of them."""

@@ -1,0 +1,272 @@
+"""What a store makes of sessions and speakers: a memory as a turn, with what was said before it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.scope import Scope
+from recollect.model.table import NONE, Table
+from recollect.protocols import Store
+from recollect.retrieval import bm25, turn_context
+from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.contract.evidence import DAY, OTHER, TEAM, TICK, expected_shares
+from recollect.testing.store_builders import a_direction, a_note, a_probe, candidates, nearness, put
+from recollect.testing.variants import Variant, affected_by
+from recollect.text import questions, tokenizer
+
+
+class Turns:
+    """As a turn of its session a memory is heard with what was said before it, as far as that may be recalled."""
+
+    LONG = " ".join(f"word{number}" for number in range(90))
+    SAID = ("where shall we meet?", LONG, "at noon", "on Friday at the pier", "fine")
+
+    def conversation(self) -> list[Memory]:
+        """What was said in one session, a minute apart; ids are in no order."""
+        ids = ("d", "a", "e", "b", "c")
+        return [
+            a_note(id, text=text, session="s", created_at=NOW - (9 - place) * TICK)
+            for place, (id, text) in enumerate(zip(ids, self.SAID, strict=True))
+        ]
+
+    def conversation_of_two_scopes(self) -> list[Memory]:
+        """The same, but every other turn was said in a session of that name in the scope above, which shares it."""
+        return [
+            one.changed(scope=TEAM, shared=True) if place % 2 else one for place, one in enumerate(self.conversation())
+        ]
+
+    def heard(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
+        found = candidates(store.gather(a_probe(question, in_turns=True, **given)))
+        return {id: (one.lexical, one.similarity) for id, one in found.items()}
+
+    def expected(
+        self, question: str, notes: Sequence[Memory], before: Mapping[str, str]
+    ) -> dict[str, tuple[float | None, float | None]]:
+        """What the formulas say of these, where each was said after another."""
+        terms = list(dict.fromkeys(tokenizer.terms(question)))
+        counts: dict[str, dict[str, int]] = {one.id: tokenizer.counts(one.searched_text) for one in notes}
+        earlier = {id: [one for one in (before.get(id), before.get(before.get(id, ""))) if one] for id in counts}
+        asks = {str(one.id): questions.asks(one.text) for one in notes}
+        heard = {id: turn_context.heard(counts[id], [(counts[one], asks[one]) for one in earlier[id]]) for id in counts}
+        statistics = bm25.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
+        near = {str(one.id): nearness(one.embedded_text, question) for one in notes}
+        return {
+            id: (
+                bm25.share(terms, times, statistics, length),
+                turn_context.nearness(near[id], near[before[id]] if id in before else None),
+            )
+            for id, (times, length) in heard.items()
+        }
+
+    def test_a_turn_is_heard_with_the_two_before_it(self, store: Store, writer: Store) -> None:
+        notes = self.conversation()
+        put(writer, *reversed(notes))
+        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
+        for question in ("where do we meet?", "Friday noon", "word7 pier", "unheard-of"):
+            assert self.heard(store, question) == self.expected(question, notes, before)
+
+    def test_alone_nothing_is_lent(self, store: Store, writer: Store) -> None:
+        notes = self.conversation()
+        put(writer, *notes)
+        found = candidates(store.gather(a_probe("where do we meet?")))
+        assert [found[one.id].lexical for one in notes] == expected_shares("where do we meet?", self.SAID)
+        assert found[MemoryId("a")].similarity == nearness(self.LONG, "where do we meet?")
+
+    def test_without_a_session_a_memory_is_heard_alone(self, store: Store, writer: Store) -> None:
+        notes = [one.changed(session=None) for one in self.conversation()]
+        put(writer, *notes)
+        alone = candidates(store.gather(a_probe("Friday noon")))
+        assert self.heard(store, "Friday noon") == {id: (one.lexical, one.similarity) for id, one in alone.items()}
+        added = [a_note("x", text="Friday", session="s"), a_note("y", text="noon", session="t")]
+        put(writer, *added)
+        assert self.heard(store, "Friday noon") == self.expected("Friday noon", [*notes, *added], {})
+
+    def test_what_may_not_be_recalled_lends_nothing_and_does_not_part_its_neighbours(
+        self, store: Store, writer: Store
+    ) -> None:
+        notes = self.conversation()
+        put(writer, *notes)
+        put(writer, notes[2].changed(status=Status.FORGOTTEN), a_note("z", text="noon", scope=TEAM, session="s"))
+        left = [one for one in notes if one.id != "e"]
+        before = {"a": "d", "b": "a", "c": "b"}
+        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", left, before)
+
+    def test_what_was_said_later_is_not_heard_before(self, store: Store, writer: Store) -> None:
+        notes = self.conversation()
+        put(writer, *notes)
+        then = notes[2].created_at
+        expected = self.expected("where at noon", notes[:3], {"a": "d", "e": "a"})
+        assert self.heard(store, "where at noon", at=then) == expected
+
+    def test_a_revised_turn_is_heard_as_it_was_by_the_turn_after_it(self, store: Store, writer: Store) -> None:
+        notes = self.conversation()
+        put(writer, *notes)
+        put(writer, notes[3].changed(text="on Monday", updated_at=NOW + DAY, revisions=2))
+        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
+        assert self.heard(store, "Friday or Monday") == self.expected("Friday or Monday", notes, before)
+        now = [*notes[:3], notes[3].changed(text="on Monday"), notes[4]]
+        expected = self.expected("Friday or Monday", now, before)
+        assert self.heard(store, "Friday or Monday", at=NOW + DAY) == expected
+
+    def test_at_one_moment_the_ids_say_what_came_first(self, store: Store, writer: Store) -> None:
+        notes = [a_note(id, text=f"say {id}x", session="s") for id in ("c", "a", "b")]
+        put(writer, *notes)
+        assert self.heard(store, "ax bx") == self.expected("ax bx", notes, {"b": "a", "c": "b"})
+
+    @affected_by(Variant.SECOND_WRITER)
+    def test_of_a_text_that_asks_near_its_end_no_word_tells_anything_also_of_one_revised_since(
+        self, store: Store, writer: Store
+    ) -> None:
+        asking_ends, telling_ends = (
+            ("?", "？ ", "?" + " " * (questions.END - 1)),
+            ("?" + " " * questions.END, "? yes", "."),
+        )
+        notes = [
+            a_note(f"{place}", text=f"über {place} Uhr{end}") for place, end in enumerate((*asking_ends, *telling_ends))
+        ]
+        put(writer, *notes)
+        words = {one.id: sum(tokenizer.counts(one.text).values()) for one in notes}
+        told = {one.id: words[one.id] if place >= len(asking_ends) else 0 for place, one in enumerate(notes)}
+        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
+        put(writer, *(one.changed(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
+        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
+        later = candidates(store.gather(a_probe(at=NOW + DAY))).values()
+        assert [one.words for one in later] == [2] * len(notes)
+
+    def test_what_an_ancestor_shares_of_a_session_is_heard_together(self, store: Store, writer: Store) -> None:
+        notes = [one.changed(scope=TEAM, shared=True) for one in self.conversation()]
+        put(writer, *notes, a_note("x", text="noon", scope=TEAM, session="s", created_at=NOW - 20 * TICK))
+        before = {"a": "d", "e": "a", "b": "e", "c": "b"}
+        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+
+    @affected_by(Variant.SMALL_CACHE)
+    def test_a_session_is_of_its_scope_and_one_of_the_same_name_that_an_ancestor_shares_is_another(
+        self, store: Store, writer: Store
+    ) -> None:
+        notes = self.conversation_of_two_scopes()
+        put(writer, *notes)
+        before = {"e": "d", "c": "e", "b": "a"}
+        for question in ("noon on Friday", "where do we meet?", "word7 pier"):
+            assert self.heard(store, question) == self.expected(question, notes, before)
+            own, shared = ("\n".join(one.text for one in notes if one.scope == whose) for whose in (SCOPE, TEAM))
+            first, second = expected_shares(question, [own, shared])
+            found = candidates(store.gather(a_probe(question, in_turns=True)))
+            assert [found[one.id].setting for one in notes] == [first, second, first, second, first]
+
+    @affected_by(Variant.SMALL_CACHE)
+    def test_a_turn_revised_since_stays_in_the_session_of_its_own_scope(self, store: Store, writer: Store) -> None:
+        notes = self.conversation_of_two_scopes()
+        put(writer, *notes)
+        put(writer, *(one.changed(text=f"not {one.text}", updated_at=NOW + DAY, revisions=2) for one in notes[1:3]))
+        before = {"e": "d", "c": "e", "b": "a"}
+        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+
+    @affected_by(Variant.SMALL_CACHE)
+    def test_columns_and_the_candidates_made_of_them_tell_sessions_of_one_name_apart_by_scope(
+        self, store: Store, writer: Store
+    ) -> None:
+        below = Scope((*SCOPE.parts, "x"))
+        said = {
+            (scope, session): f"{scope} {session}" for scope in (TEAM, SCOPE, below) for session in (None, "s", "t")
+        }
+        for (scope, session), name in said.items():
+            put(writer, *(a_note(f"{name} {n}", scope=scope, session=session, shared=True) for n in range(2)))
+        found = store.gather(a_probe(scope=below))
+        assert len(found.rows) == 2 * len(said)
+        for table in (found.table.take(found.rows), Table.of(found.candidates(found.rows.tolist()))):
+            numbers = dict(zip(table.ids, table.labels["session"].codes.tolist(), strict=True))
+            for (_, session), name in said.items():
+                one, other = (numbers[MemoryId(f"{name} {n}")] for n in range(2))
+                assert one == other
+                assert (one == NONE) == (session is None)
+            assert len(set(numbers.values()) - {NONE}) == sum(session is not None for _, session in said)
+            assert table.labels["session"].tolist() == [one.session for one in table.candidates(range(len(table)))]
+        assert {one.id.rsplit(" ", 2)[0] == str(one.scope) for one in candidates(found).values()} == {True}
+
+    @pytest.mark.parametrize("names", [("1", "2"), ("0", "None"), ("null", "-1"), ("s", "S")], ids=ascii)
+    def test_sessions_may_have_any_two_names_and_none_is_taken_for_the_other_or_for_none(
+        self, names: tuple[str, str], store: Store, writer: Store
+    ) -> None:
+        one, other = names
+        sessions = [one, None, other, one, other, None, None]
+        notes = [
+            a_note(f"{place}", text=f"at noon {place}", session=session, created_at=NOW - (9 - place) * TICK)
+            for place, session in enumerate(sessions)
+        ]
+        put(writer, *notes)
+        assert self.heard(store, "noon 0 4") == self.expected("noon 0 4", notes, {"3": "0", "4": "2"})
+        found = candidates(store.gather(a_probe("noon 0 4", in_turns=True)))
+        assert [found[note.id].session for note in notes] == sessions
+        texts = [" ".join(notes[place].text for place in places) for places in ((0, 3), (2, 4), (1,), (5,), (6,))]
+        first, second, *alone = expected_shares("noon 0 4", texts)
+        expected = [first, alone[0], second, first, second, *alone[1:]]
+        assert [found[note.id].setting for note in notes] == expected
+
+    def test_a_scope_and_a_session_that_read_the_same_together_are_told_apart(
+        self, store: Store, writer: Store
+    ) -> None:
+        names = {SCOPE: "s", TEAM: f"{SCOPE.parts[1]}/s"}
+        notes = [
+            a_note(f"{place}", scope=scope, shared=True, session=names[scope], created_at=NOW - (9 - place) * TICK)
+            for place, scope in enumerate((SCOPE, TEAM, SCOPE, TEAM))
+        ]
+        put(writer, *notes)
+        assert self.heard(store, "what 0 says") == self.expected("what 0 says", notes, {"2": "0", "3": "1"})
+
+    def test_similarities_in_columns_are_no_farther_off_with_what_is_lent(self, store: Store, writer: Store) -> None:
+        notes = [a_note(f"{number:03}", session=f"{number % 7}") for number in range(200)]
+        put(writer, *notes)
+        found = store.gather(a_probe("what 007 says", in_turns=True))
+        true = np.array([one.similarity for one in found.candidates(found.rows.tolist())])
+        near = found.table.numbers["similarity"][found.rows]
+        assert np.abs(near - true).max() <= found.table.similarity_error
+
+    def test_of_several_ways_to_ask_the_nearest_counts(self, store: Store, writer: Store) -> None:
+        put(writer, *(a_note(f"{number:02}") for number in range(20)))
+        ways = ("why?", "what 07 says")
+        found = candidates(store.gather(a_probe("why?", vectors=np.array([a_direction(one) for one in ways]))))
+        for id, one in found.items():
+            assert one.similarity == max(nearness(f"what {id} says", way) for way in ways)
+
+    @affected_by(Variant.SMALL_CACHE)
+    def test_the_speakers_are_those_who_said_what_may_be_recalled(self, store: Store, writer: Store) -> None:
+        put(
+            writer,
+            a_note("a", speaker="Ana"),
+            a_note("b", speaker="Ben", created_at=NOW + DAY),
+            a_note("c", speaker="Cem", status=Status.FORGOTTEN),
+            a_note("d"),
+            a_note("e", speaker="Eva", scope=TEAM, shared=True),
+            a_note("f", speaker="Finn", scope=OTHER),
+        )
+        assert store.speakers(a_probe()) == {"Ana", "Eva"}
+        assert store.speakers(a_probe(at=NOW + DAY)) == {"Ana", "Ben", "Eva"}
+        assert store.speakers(a_probe(scope=Scope.parse("nobody"))) == frozenset()
+        found = candidates(store.gather(a_probe()))
+        assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
+
+    @affected_by(Variant.SECOND_WRITER)
+    def test_a_memory_without_a_session_is_a_setting_by_itself_where_others_have_one(
+        self, store: Store, writer: Store
+    ) -> None:
+        put(writer, a_note("a", text="noon at the pier"), a_note("b", text="Friday", session="s"))
+        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        assert found[MemoryId("a")].setting == expected_shares("pier", ["noon at the pier", "Friday"])[0]
+        put(writer, a_note("b", text="Friday", session="s", status=Status.FORGOTTEN))
+        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        assert found[MemoryId("a")].setting is None
+
+    def test_a_setting_is_all_that_may_be_recalled_of_a_session_as_one_text(self, store: Store, writer: Store) -> None:
+        notes = self.conversation()
+        alone = a_note("x", text="Friday noon")
+        put(writer, *notes, alone, a_note("y", text="Monday", session="t"))
+        put(writer, notes[3].changed(status=Status.FORGOTTEN))
+        texts = ["\n".join(text for place, text in enumerate(self.SAID) if place != 3), "Monday"]
+        for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
+            found = candidates(store.gather(a_probe(question, in_turns=True)))
+            first, second, third = expected_shares(question, [*texts, alone.text])
+            assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, third]
+            assert all(one.setting is None for one in candidates(store.gather(a_probe(question))).values())

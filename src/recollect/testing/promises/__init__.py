@@ -1,1 +1,0 @@
-"""What every store promises, as tests by subject; `StoreContract` is all of them."""

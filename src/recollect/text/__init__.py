@@ -1,0 +1,1 @@
+"""Language: tokens, names, dates, paraphrases and statements, read from text without I/O."""

@@ -1,0 +1,447 @@
+"""Entities: the names that a text mentions, found by how they are written and by no model.
+
+A name is written with capitals (Ana Souza, Rio de Janeiro, NASA), as code is (`parse_line`, DictionaryStore), as an
+address, a path or a handle is, or between quotation marks. Where a sentence begins, every word has a capital, so an
+ordinary one is no name there. What is missed or taken for a name by mistake does little harm: it says how rare it is.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from recollect.model.nfc import composed
+from recollect.model.validation import unseen
+from recollect.text.questions import ROLES
+from recollect.text.tokenizer import STOP_WORDS
+
+VERSION = "1"
+"""Recorded in a store with its names. Whatever changes the names of any text needs another."""
+
+MOST = 32
+"""How many names of a text are kept, the first ones."""
+
+LONGEST = 80
+"""Characters of the longest name; what is longer is a sentence."""
+
+READ = 65_536
+"""Characters of a text that are read for names; of a longer one they are those of its beginning."""
+
+MOST_WORDS = 6
+"""Words of the longest name; a longer run of capitals is a heading."""
+
+ASKED = 64
+"""How many words of a question are looked for as names; of a long request the first."""
+
+
+def entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
+    """The names that a text mentions in their order, each once and at most `MOST`; then who said it, if that is a name.
+
+    They are in one spelling: composed (NFC), without case and possessive, any run of blanks as one.
+    """
+    told = composed(text[:READ])
+    marked = _marked(told)
+    found = [*((one.start, one.name) for one in marked), *_capitals(_masked(told, marked))]
+    names = dict.fromkeys([name for _, name in sorted(found)])
+    seen = (name for name in names if unseen(name) is None)
+    first, said_by = tuple(islice(seen, MOST)), spoken_name(speaker)
+    return first if said_by is None or said_by in first else (*first, said_by)
+
+
+def spoken_name(speaker: str | None) -> str | None:
+    """The name of who said something; none if it is a role, as `user` is."""
+    name = None if speaker is None else canonical(speaker)
+    return None if not name or name in ROLES or unseen(name) is not None else name
+
+
+def canonical(name: str) -> str:
+    """The name in the one spelling that all who mention it share; empty if it is too long for one."""
+    if len(name) > 4 * LONGEST:
+        return ""
+    folded = composed(" ".join(composed(name).casefold().split()))
+    folded = _POSSESSIVE.sub("", folded)
+    return folded if len(folded) <= LONGEST else ""
+
+
+def sought(question: str) -> tuple[str, ...]:
+    """All that may be a name in a question: its own names, and every few words that follow each other.
+
+    It is for whoever knows names to say which of them are some. Who writes any name with a capital writes all of them
+    so; in other questions a name may be in small letters too.
+    """
+    words = list(islice(_words(composed(question[:READ])), ASKED))
+    careful = any(not word.first and _capital(word) for word in words)
+    phrases = dict.fromkeys(entities(question))
+    for many in range(1, MOST_WORDS + 1):
+        for first in range(len(words) - many + 1):
+            run = [word.name for word in words[first : first + many]]
+            if (_capital(words[first]) or not careful) and (many > 1 or tells(run[0])):
+                phrases[" ".join(run)] = None
+    return tuple(phrases)
+
+
+def tells(word: str) -> bool:
+    """Whether a word in small letters may stand for a name that has it."""
+    return len(word) > 1 and word not in _NEVER_ALONE and word not in _ORDINARY
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A name that is written as no sentence is, and its place."""
+
+    start: int
+    end: int
+    name: str
+
+
+def _marked(text: str) -> list[_Found]:
+    """Code between backticks, titles between quotation marks, addresses, paths, handles and identifiers."""
+    quoted = _all_quoted(text)
+    marked = list(quoted)
+    inside = iter([*quoted, _Found(len(text), len(text), "")])
+    here = next(inside)
+    for mark in _MARK.finditer(text):
+        start, end = _after_blank(text, mark.start()), mark.end()
+        while here.end <= start and here.name:
+            here = next(inside)
+        if end <= here.start:
+            written = text[start:end].strip(_AROUND)
+            name = _special(written) if len(written) <= LONGEST else ""
+            if name:
+                marked.append(_Found(start, end, name))
+    return marked
+
+
+def _all_quoted(text: str) -> list[_Found]:
+    if _QUOTE.search(text) is None:
+        return []
+    return [one for one in map(_quoted, _QUOTED.finditer(text)) if one is not None]
+
+
+def _quoted(match: "re.Match[str]") -> _Found | None:
+    """What is between two marks, if it is code or the title of something."""
+    code, title = match["code"], match["title"]
+    if code is None and not _is_title(title):
+        return None
+    name = canonical(code or title)
+    return _Found(match.start(), match.end(), name) if any(map(str.isalpha, name)) else None
+
+
+def _after_blank(text: str, at: int) -> int:
+    """Where what stands there begins, back to the last blank."""
+    while at and not text[at - 1].isspace():
+        at -= 1
+    return at
+
+
+def _is_title(said: str) -> bool:
+    """Whether it is written as titles are: capitals but for the small words inside."""
+    if said.rstrip()[-1:] in ".!?,;":
+        return False
+    words = _WORD.findall(said)
+    if not words or len(words) > MOST_WORDS + 2 or not words[0][0].isupper():
+        return False
+    alone = canonical(words[0]) if len(words) == 1 else ""
+    small = (word.casefold() in _SMALL for word in words[1:])
+    return (
+        alone not in _ORDINARY
+        and alone not in _NEVER_ALONE
+        and all(word[0].isupper() or word[0].isdigit() or fine for word, fine in zip(words[1:], small, strict=True))
+    )
+
+
+def _special(written: str) -> str:
+    """The name that one word without blanks is, if it is an address, a path, a handle or an identifier."""
+    name = ""
+    if "://" in written:
+        name = written.split("://", 1)[1].split("/", 1)[0].split("?", 1)[0].rpartition("@")[2].partition(":")[0]
+        name = name.casefold().removeprefix("www.")
+    elif "@" in written and (_HANDLE.fullmatch(written) or _MAIL.fullmatch(written)):
+        name = written
+    elif "." in written and _HOST.fullmatch(written):
+        name = written.casefold().removeprefix("www.")
+    elif _is_path(written):
+        name = written.rstrip("/")
+    elif "_" in written and _IDENTIFIER.fullmatch(written):
+        name = written.removesuffix("()")
+    return canonical(name) if name else ""
+
+
+def _is_path(written: str) -> bool:
+    """Whether it is a path or the name of a file; `and/or` is none."""
+    if not written.startswith(("/", "~", ".")) and written.count("/") < 2 and not _FILE.search(written):
+        return False
+    return _PATH.fullmatch(written) is not None and any(map(str.isalpha, written))
+
+
+def _masked(text: str, marked: Sequence[_Found]) -> str:
+    """The text without what was found by its marks, with something else than words in its place."""
+    if not marked:
+        return text
+    parts, done = list[str](), 0
+    for one in sorted(marked, key=lambda one: one.start):
+        parts += text[done : one.start], "\N{OBJECT REPLACEMENT CHARACTER}" * (one.end - one.start)
+        done = one.end
+    return "".join([*parts, text[done:]])
+
+
+class _Word(NamedTuple):
+    """A word as it is written, where it is, and whether a sentence begins with it."""
+
+    start: int
+    end: int
+    written: str
+    name: str
+    first: bool
+
+
+def _folded(word: str) -> str:
+    """A word of a composed text as a name has it."""
+    folded = word.casefold()
+    return folded if word.isalnum() else _POSSESSIVE.sub("", folded)
+
+
+def _capitals(text: str) -> list[tuple[int, str]]:
+    """The names that are written with capitals, with their places."""
+    words = _telling(text)
+    if _shouted(words, text):
+        return []
+    capitals = [word for word in words if _capital(word)]
+    small, inside = _Small(text, words), {word.name for word in capitals if not word.first}
+    names, run = list[tuple[int, str]](), list[_Word]()
+    for word in capitals:
+        between = _between(run[-1], word, text) if run else None
+        if between is None:
+            names += _named(run, small, inside)
+            run = [word]
+        else:
+            run += (*between, word)
+    names += _named(run, small, inside)
+    return names
+
+
+def _telling(text: str) -> list[_Word]:
+    """The words with another letter than a small one of English: most have none, and can be passed over at once."""
+    words = list[_Word]()
+    for found in _TELLING.finditer(text):
+        start, end = found.span()
+        begins = False
+        if not found.lastindex:  # most stand behind another word and a blank
+            start = _word_start(text, start)
+            begins = _begins(text, start)
+        written = text[start:end]
+        words.append(_Word(start, end, written, _folded(written), begins))
+    return words
+
+
+def _word_start(text: str, at: int) -> int:
+    """Where the word begins of which a letter stands there, or right before."""
+    while at and (text[at - 1].isalnum() or (text[at - 1] in _JOINING and at > 1 and text[at - 2].isalnum())):
+        at -= 1
+    return at
+
+
+def _begins(text: str, start: int) -> bool:
+    """Whether a sentence begins with the word that starts there."""
+    end = start
+    while end and start - end < _LONG_GAP and not text[end - 1].isalnum():
+        end -= 1
+    if not end or start - end >= _LONG_GAP:
+        return True
+    gap = text[end:start]
+    if gap == " " or _BREAK.search(gap) is None:
+        return False
+    return gap.rstrip() != "." or not _is_shortened(text[_word_start(text, end) : end])
+
+
+def _words(text: str) -> Iterator[_Word]:
+    for found in _WORD.finditer(text):
+        yield _Word(found.start(), found.end(), found[0], _folded(found[0]), _begins(text, found.start()))
+
+
+def _is_shortened(word: str) -> bool:
+    """Whether the full stop after a word only shortens it: Dr. Smith, J. Doe."""
+    return word.casefold() in _TITLES or (len(word) == 1 and word.isupper())
+
+
+def _between(last: _Word, word: _Word, text: str) -> list[_Word] | None:
+    """The small words between two that belong to the same name, often none; nothing if they do not belong together."""
+    if text[last.end : word.start] in _BLANKS:
+        return []
+    if _LINK.fullmatch(text, last.end, word.start) is None:
+        return None
+    if any(_begins(text, stop.end()) for stop in _STOP.finditer(text, last.end, word.start)):
+        return None
+    small = _WORD.finditer(text, last.end, word.start)
+    return [_Word(one.start(), one.end(), one[0], one[0], first=False) for one in small]
+
+
+def _capital(word: _Word) -> bool:
+    return len(word.name) > 1 and _has_capital(word.written) and not _is_contracted(word.name)
+
+
+def _has_capital(written: str) -> bool:
+    return written[0].isupper() or _CAMEL.search(written) is not None
+
+
+def _is_contracted(name: str) -> bool:
+    plain = name.isalnum() and name.isascii()  # some apostrophes count as letters
+    return not plain and _CONTRACTED.search(name) is not None
+
+
+def _shouted(words: Sequence[_Word], text: str) -> bool:
+    """Whether most of a text is in capitals, so that these tell nothing."""
+    loud = sum([word.written.isupper() and len(word.written) > 1 for word in words])
+    return loud > 1 and 3 < sum(1 for _ in islice(_WORD.finditer(text), 2 * loud)) < 2 * loud
+
+
+class _Small:
+    """The words of a text that are written in small letters."""
+
+    def __init__(self, text: str, telling: Sequence[_Word]) -> None:
+        self._text = text
+        self._telling = telling
+        self._names: set[str] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether it is one of them; most are not, and of a short text that is told without reading its words."""
+        if self._names is None:
+            if len(self._text) <= _SEARCHED and name not in self._text:  # then only words with capitals inside are left
+                return any(word.name == name and word.written[0].islower() for word in self._telling)
+            self._names = {_folded(word) for word in _WORD.findall(self._text) if word[0].islower()}
+        return name in self._names
+
+
+def _named(run: Sequence[_Word], small: _Small, inside: set[str]) -> tuple[tuple[int, str], ...]:
+    """The name that a run of capitals is, without the ordinary words that it begins or ends with; at most one."""
+    first, end = 0, len(run)
+    while end and run[end - 1].name in _NO_NAMES:
+        end -= 1
+    while first < end and _is_ordinary(run[first], small, inside):
+        first += 1
+    if not 0 < end - first <= MOST_WORDS:
+        return ()
+    name = " ".join([word.name for word in run[first:end]])
+    if len(name) > LONGEST or (end - first == 1 and name in _NEVER_ALONE):
+        return ()
+    return ((run[first].start, name),)
+
+
+def _is_ordinary(word: _Word, small: _Small, inside: set[str]) -> bool:
+    """Whether a word has its capital for another reason than that it is a name."""
+    name, written = word.name, word.written
+    if name in _NO_NAMES or name in _TITLES:
+        return True
+    if not word.first or name in inside or (len(name) > 1 and written.isupper()):
+        return False
+    inflected = name.endswith(("ing", "ed")) and name not in _IN_ING_OR_ED
+    common = name in _ORDINARY or name in STOP_WORDS or inflected or small.has(name)
+    return common and _CAMEL.search(written) is None
+
+
+_LONG_GAP = 200
+"""Characters between two words that are not looked through."""
+
+_SEARCHED = 2048
+"""Characters of the longest text that is searched for one word; the words of a longer one are read once, for all."""
+
+_JOINING = "'\u2019\u02bc&-"
+_WORD = re.compile(rf"[^\W_]+(?:[{_JOINING}][^\W_]+)*")
+_TELLING = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_JOINING}][^\W_]+)*")
+"""A word from the first letter on that tells something; with a group if it stands behind another and a blank."""
+
+_MARK = re.compile(r"(?:@|/|_|~|\.(?=\w))\S*")
+"""What no address, path, handle or identifier is without, and the rest of it."""
+
+_QUOTE = re.compile('[`"\u201c\u201e\u00ab]')
+_QUOTED = re.compile(
+    rf"`(?P<code>[^`\n]{{2,{LONGEST}}})`"
+    rf'|["\u201c\u201e\u00ab](?P<title>[^"\u201c\u201d\u201e\u00ab\u00bb\n]{{2,{LONGEST}}})["\u201c\u201d\u00bb]'
+)
+_AROUND = "()[]{}<>,;:!?\"'`.*\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
+_BREAK = re.compile(
+    r"[.!?:;\n\r\"\u201c\u201d\u201e\u00ab\u00bb(\[\u3010\u3011\u2022*\u2026>|\u2014\u2013]|(?:^|\s)-\s"
+)
+_POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$")
+_CONTRACTED = re.compile(r"['\u2019\u02bc](?:m|re|ve|ll|d|t)$")
+_CAMEL = re.compile(r"[a-z][A-Z]")
+_HANDLE = re.compile(r"@\w[\w.-]{0,63}")
+_MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_HOST = re.compile(
+    r"(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|app|edu|gov|info|co|uk|de|fr|eu|us|br|in|jp|nl|ch|es|it|local|internal)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:~|\.{1,2})?/?[\w@%+=-][\w.@%+=-]*(?:/[\w.@%+=-]+)*/?|/[\w.@%+=-]+(?:/[\w.@%+=-]+)*/?")
+_FILE = re.compile(
+    r"\.(?:py|js|ts|rs|go|java|c|h|cpp|rb|sh|sql|toml|json|jsonl|yaml|yml|xml|html|css|md|txt|csv|tsv|pdf|docx?|xlsx?"
+    r"|pptx?|png|jpe?g|gif|svg|mp[34]|zip|gz|tar|db|log|ini|cfg|lock|ipynb)$",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(r"[\w.]*[^\W_]_[^\W_][\w.]*(?:\(\))?")
+
+_CONNECTING = "de da do dos das del della di du van von der den la le el al bin ibn of the y e"
+_CONNECTORS = frozenset(_CONNECTING.split())
+"""Small words inside names: Rio de Janeiro, Bank of America."""
+
+_BLANKS = (" ", "\N{NO-BREAK SPACE}")
+_STOP = re.compile(r"\. ?")
+_LINK = re.compile(rf"(?:[ \u00a0]|\. ?)(?:(?:{'|'.join(sorted(_CONNECTORS))})(?:[ \u00a0]|\. ?))*")
+"""What may stand between two words of a name."""
+
+_SMALL = STOP_WORDS | _CONNECTORS
+
+_BEFORE_NAMES = "mr mrs ms miss dr prof sir madam st jr sr"
+_TITLES = frozenset(_BEFORE_NAMES.split())
+"""What stands before a name and is none of it."""
+
+_ALSO_NAMES = frozenset({"will", "may", "don", "ma", "shan", "won"})
+_NO_NAMES = (STOP_WORDS - _ALSO_NAMES) | _CONNECTORS | ROLES | {"ok", "okay", "vs", "etc"}
+"""What is no name wherever it stands; some stop words are also what people are called."""
+
+_DAYS_AND_SUCH = """
+monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+october november december am pm bc ad gmt utc mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov
+dec lol omg btw fyi asap idk imo tbh faq todo
+"""
+_NEVER_ALONE = frozenset(_DAYS_AND_SUCH.split()) | (STOP_WORDS - _ALSO_NAMES) | {"may"} | _CONNECTORS | _TITLES
+"""What names nobody by itself; Black Friday is a name."""
+
+_NAMES_IN_ING_OR_ED = """
+ahmed mohammed muhammed mohamed fred ted ed ned jed reed jared alfred wilfred winifred mildred beijing boeing sterling
+bing ming king irving fleming harding kipling spalding nanjing
+"""
+_IN_ING_OR_ED = frozenset(_NAMES_IN_ING_OR_ED.split())
+
+_STARTERS = """
+about absolutely according account action actually add additional address after agent agreed ah aha ai all almost
+already alright also although always amazing and another answer any anyone anything anyway apparently appreciate are
+around as ask asked assistant assume at avoid awesome aww awww back bad basically be because been before begin being
+believe below besides best bet better between big bot both brilliant bring build but buy bye call can cannot care
+catch certainly change check cheers choose clear clearly close come congrats congratulations consider continue cool
+copy correct could crazy create cute daily damn date day dear decide decision definitely delete deploy description
+despite did do does done double down during each earlier early easy eight either else end enjoy enough ensure
+especially even eventually ever every everybody everyone everything exactly example excellent excited exciting
+fantastic far feel feels few final finally find fine first five follow following for forget fortunately found four
+friend from fun further gave generally get give glad go goal gonna good goodbye gosh got gotta great guess guys ha had
+haha half happy hard has have haven hello help hence her here hey hi highly his hmm hold home honestly hope hopefully
+how however huh human hurry idea if imagine import important in indeed initially inside instead interesting into is it
+its join just keep key kids kind know last late lately later learn leave left less let life like liked likely listen
+little live lives long look looks lots love loved loving luckily lucky made mail make many maybe me meanwhile meet
+meeting met might mine model more moreover morning most mostly move much must my naturally need needs neither never
+nevertheless new next nice night nine no nobody none nope nor normally not note notes nothing now obviously of off
+often oh okay old on once one only oof open option or other others otherwise our out over overall own part people
+perfect perhaps play please plus point possibly prefer pretty previously probably problem proposed put question quick
+quickly quite rather read ready real really recently regarding remember reminder reminds reply right run sad said same
+save say see seems send set seven several share she should show similarly simply since six so some somebody someone
+something sometimes somewhere soon sorry sort sounds speaking specifically start starting stay step still stop such
+suggestions summary super sure surely system take talk tell ten test thank thankfully thanks that the their them then
+there therefore these they thing things think this those though thought three through thus time times tip to today
+together told tomorrow tonight too took tool totally tough true truly try turn two type typically ugh ultimately under
+unfortunately unless unlike until up update upon us use used user uses using usually very via visited wait walk wanna
+want wants warning was watch way we week welcome well went were what whatever when whenever where whereas wherever
+whether which while who whoa whoever whole whom whose why will wish with within without woah wonderful woohoo works
+wow yay yeah year years yep yes yesterday yet you your yours yum yup
+"""
+_ORDINARY = frozenset(_STARTERS.split())
+"""Ordinary words that sentences begin with."""

@@ -1,0 +1,457 @@
+"""Reading: the sentences of a text, word by word."""
+
+import re
+from datetime import date
+from decimal import Decimal
+
+from recollect.text.amounts import CURRENCIES, FIGURE, LEADING, SCALES, THOUSANDFOLD, UNITS
+from recollect.text.canonical_tokens import COMMA, POSSESSIVE, Sort, Token
+from recollect.text.lexicon import (
+    AUXILIARIES,
+    CAPITALS,
+    EXACT,
+    GRAMMAR,
+    HOMOGRAPHS,
+    HOURS,
+    MONTHS,
+    SHORT_DAYS,
+    SORTS,
+    TITLES,
+    VERBS,
+    sort_of,
+    words,
+)
+from recollect.text.synonyms import CONTRACTIONS, SHORT_FOR, SPELLINGS, spelled
+
+
+def read(text: str) -> list[list[Token]]:
+    """The sentences of the text; one may be empty."""
+    reading = _Reading()
+    for found in _SCAN.finditer(_plain(text)):
+        said = found[0]
+        match found.lastgroup:
+            case "words":
+                _read_words(reading, said)
+            case "word":
+                _read_word(reading, said)
+            case "comma":
+                reading.tokens.append(COMMA)
+            case "symbol":
+                _read_symbol(reading, said)
+            case "kept":
+                reading.add(said.replace(" ", ""), "word", said)
+            case "end":
+                reading.end(said)
+            case "quote":
+                _read_quote(reading, said, found.string[max(found.start() - 1, 0) : found.start()])
+            case "measure" | "number":
+                _read_number(reading, said)
+            case "ymd" | "xyz" | "dmy" | "mdy":
+                _read_date(reading, found)
+            case "clock":
+                _read_clock(reading, found)
+            case "initials":
+                reading.add(said.replace(".", ""), "word", said)
+            case "link":
+                reading.add(said, "word", said)
+    return reading.sentences
+
+
+def _plain(text: str) -> str:
+    """The text with one sort of quotes and blanks, and without what only marks its layout."""
+    if text.isupper() and len(text.split(maxsplit=2)) > 2:  # capitals throughout tell nothing
+        text = text.lower()
+    if not text.isascii():
+        text = _MARK.sub(lambda mark: _MARKS[mark[0]], text)
+    if text[:1].isalnum() and "  " not in text and "](" not in text and text.isprintable():  # one line, as most are
+        text = f" {text}"
+    else:
+        text = _LINE_STARTS.sub("\n\n", "\n" + text)
+        if "](" in text:
+            text = _LINK.sub(r"\1 (\2)", text)
+        text = _BLANKS.sub(lambda run: " ; " if run[0].count("\n") > 1 else " ", text)
+    if "*" in text or "__" in text:
+        text = _EMPHASIS.sub(_emphasised, text)
+    return text.replace("`", "")
+
+
+_MARKS = {
+    **dict.fromkeys("\u2018\u2019\u02bc", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
+    **dict.fromkeys("\u00ad\ufeff", ""),
+    **dict.fromkeys("\u2014\u2015\u2026", " , "),
+}
+_MARK = re.compile(f"[{''.join(_MARKS)}]")
+_LINE_STARTS = re.compile(r"\n[ \t]*(?:[-*>\u2022](?= +[^\d ])|#{1,6}(?= ))")
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(([^()\s]{1,500})\)")
+_BLANKS = re.compile(r"\s(?:\s+|(?<! ))")
+"""Blanks that are not one blank already."""
+
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{2,3})(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])")
+
+
+def _emphasised(found: re.Match[str]) -> str:
+    """What is emphasised, without the marks; but a name such as __init__ as it is."""
+    named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
+    return found[0] if named else found[2]
+
+
+_MONTH_OF = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
+_MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_DAY = "(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
+_YEAR = "[12][0-9]{3}"
+_NO_MORE = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
+"""What a figure must not go on with: then it is part of something else, such as an address or a serial number."""
+
+_NO_HOUR = rf"{_NO_MORE}(?! ?[aApP]\.?[mM]\b)"
+_MINUTES = "(?:[:.](?P<mi>[0-5][0-9]))?(?::(?P<s>[0-5][0-9]))?"
+_HALF = r" ?(?P<half>[aApP])\.?[mM]\b\.?"
+_SURE = r"(?<=:[0-9]{2})(?P<zulu>Z?)(?![\w:]|\.[0-9])"
+_JOINED = "(?!T[0-9]{2}:[0-9]{2})[^\\W0-9]"
+
+_GLUED = """
+km/h kmh kph mph kbps Mbps Gbps KiB MiB GiB TiB kWh MWh mAh kcal km² m² km cm mm kg mg µg lbs lb oz ml mL cl hrs hr h
+mins min secs sec s ms ns µs yrs yr wks wk kB KB MB GB TB PB kHz MHz GHz Hz kW MW GW W mV kV V mA °C °F px ft yd mi %
+l L g
+"""
+"""Units that are also written right behind a number; their case counts."""
+
+_AT_ONCE = 50
+_WORDS = rf"(?:[A-Za-z]+ (?![0-9])){{1,{_AT_ONCE}}}(?:[A-Za-z]+(?=[.,;!?](?: (?![0-9])|\Z)))?"
+"""Several plain words at once, none of which can be a month before its day; most of a text is of these."""
+
+_FIGURES = (
+    rf"(?P<ymd>(?<![\w.-])(?P<y1>{_YEAR})(?P<cut>[-/])(?P<m1>[0-9]{{1,2}})(?P=cut)(?P<d1>[0-9]{{1,2}})(?![0-9/-])(?!{_JOINED}))",
+    rf"(?P<xyz>(?<![\w./-])(?P<x>[0-9]{{1,2}})/(?P<z>[0-9]{{1,2}})/(?P<y4>{_YEAR})(?![\w/-]))",
+    rf"(?P<dmy>(?<![\w.:/-])(?P<d2>{_DAY}) (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>{_YEAR}){_NO_MORE})?)",
+    rf"(?P<clock>(?:(?<=[0-9])T|(?<![\w.:]))(?P<h>[01]?[0-9]|2[0-3]){_MINUTES}(?:{_HALF}|{_SURE}))",
+    rf"(?P<measure>(?<![\w.])[-+]?{FIGURE}(?:{'|'.join(map(re.escape, _GLUED.split()))}){_NO_MORE})",
+    rf"(?P<number>(?<![\w.,@/])(?:(?<![)\]])[-+])?{FIGURE}{_NO_MORE})",
+)
+_KEPT = (
+    r"(?<![\w)\]-])-{1,2}[^\W\d_](?:\w|[./:=-](?=\w))*",  # an option: -v, --force
+    r"(?<![\w.)\]])(?:\.{0,2}[/\\]|~[/\\]|\.)(?=[^\W\d])(?:\w|[./\\~@+=-](?=\w))*/?",  # a path: ../run, .env
+    r"[:;=]['^-]?[()\[\]DPp/\\|](?![\w/])|(?<=\s)[()]-?[:;](?!\S)",  # a face
+    r"(?<![\w!?.,;:)\]\"'])!(?=\w)",  # a mark before what it belongs to: !important
+    r"\(\)|\[ ?\]|\{\}|(?<=[\w)\]])\((?=\S)|[\[\]{}]",  # brackets of code
+    r"(?<=\w )\.{1,2}(?!\S)",  # a folder
+)
+"""Signs that say something, and what is written with them."""
+
+_READABLE = (
+    rf"(?P<words>{_WORDS})",
+    rf"(?P<kept>(?=[-./\\~:;=!()\[\]{{}}])(?:{'|'.join(_KEPT)})|(?<!\w)(?:[A-DO]|AB)-(?![\w-]))",
+    r"(?P<comma>[,()])",
+    r"(?P<end>[.;!?]+)",
+    r"(?P<quote>[\"']+)",
+    rf"(?=[0-9T+-])(?:{'|'.join(_FIGURES)})",
+    r"(?P<link>[a-z][a-z0-9+.-]{1,20}://[^\s\"<>]*[^\s\"<>.,;:!?)\]'])",
+    rf"(?P<mdy>(?<![\w-])(?P<m3>{_MONTH}) (?P<d3>{_DAY}){_NO_HOUR}(?:,? (?P<y3>{_YEAR}){_NO_MORE})?)",
+    r"(?P<initials>(?<!\w)(?:[^\W\d_]\.){2,}(?!\w))",
+    r"(?P<word>\w(?:[\w\u0300-\u036f]|[.,@/\\:=&'~+*#$%-](?=\w))*(?:\+{1,2}|#)?)",
+    r"(?P<symbol>[^\w\s.,;!?()\[\]{}\"']+)",
+)
+_SCAN = re.compile("|".join(_READABLE))
+
+
+class _Reading:
+    """The sentences of a text as far as it is read, and the tokens of the last."""
+
+    __slots__ = ("begins", "quoted", "sentences", "tokens")
+
+    def __init__(self) -> None:
+        self.tokens: list[Token] = []
+        self.sentences = [self.tokens]
+        self.begins = True
+        self.quoted = ""
+
+    def add(self, key: str, sort: Sort, said: str) -> None:
+        """One more token, which no sentence begins behind."""
+        self.tokens.append(Token(key, sort, said))
+        self.begins = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the sentence is about something that is only the same as written."""
+        return any(token.key in EXACT for token in self.tokens[-_NEAR:])
+
+    def end(self, mark: str) -> None:
+        """The end of a sentence, unless it is that of an abbreviation."""
+        if mark == "." and self.tokens and self.tokens[-1].said.lower() in _ABBREVIATIONS:
+            return
+        if "?" in mark:
+            self.tokens.append(Token("?", "question", "?"))
+        self.tokens = []
+        self.sentences.append(self.tokens)
+        self.begins = True
+
+
+_NEAR = 6
+"""How far behind what it is about something stands."""
+
+_ABBREVIATIONS = frozenset(
+    words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
+)
+
+
+def _read_date(reading: _Reading, found: re.Match[str]) -> None:
+    """A day that a calendar has, as year, month and day; anything else word by word."""
+    match found.lastgroup:
+        case "ymd":
+            year, month, day = found["y1"], int(found["m1"]), int(found["d1"])
+        case "xyz":
+            year, month, day = found["y4"], *sorted((int(found["x"]), int(found["z"])))
+            if day <= _MONTHS_OF_A_YEAR and found["x"] != found["z"]:  # nobody can tell the day from the month
+                day = 0
+        case "dmy":
+            year, month, day = found["y2"], _MONTH_OF[found["m2"][:3].casefold()], _figures(found["d2"])
+        case _:
+            year, month, day = found["y3"], _MONTH_OF[found["m3"][:3].casefold()], _figures(found["d3"])
+    named = found["m2"] or found["m3"]
+    if named and not year and named[0].islower():  # "5 may join": a month without its year has a capital
+        day = 0
+    if _is_a_day(int(year or _LEAP_YEAR), month, day):
+        reading.add(f"{year or '-'}-{month:02}-{day:02}", "date", found[0])
+        return
+    for part in found[0].split():
+        if part[0].isdigit() and part.rstrip(",").isdigit():
+            reading.add(part.rstrip(","), "number", part)
+        else:
+            reading.add(part if found.lastgroup in ("ymd", "xyz") else part.strip(",.").lower(), "date", part)
+
+
+_MONTHS_OF_A_YEAR = 12
+_LEAP_YEAR = 2000
+
+
+def _figures(text: str) -> int:
+    return int(text.rstrip("sthndr"))
+
+
+def _is_a_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+_SURE_MORNING = 9
+"""From this hour on a time is read as it stands; an earlier one may be meant for the afternoon, unless it has a 0."""
+
+
+def _read_clock(reading: _Reading, found: re.Match[str]) -> None:
+    hour, said = int(found["h"]), found[0]
+    rest = f"{found['mi'] or '00'}{':' + found['s'] if found['s'] and found['s'] != '00' else ''}"
+    if found["half"]:
+        if not 1 <= hour <= 12:
+            reading.add(said.lower(), "time", said)
+            return
+        hour = hour % 12 + (12 if found["half"] in "pP" else 0)
+        reading.add(f"{hour:02}:{rest}", "time", said)
+    elif hour >= _SURE_MORNING or len(found["h"]) > 1:
+        reading.add(f"{hour:02}:{rest}", "time", said)
+    else:
+        reading.add(f"{hour}:{rest}", "time", said)
+    if found["zulu"]:
+        reading.add("utc", "word", "Z")
+
+
+def _read_number(reading: _Reading, said: str) -> None:
+    """A number without commas between its thousands, and the unit behind it."""
+    figure = LEADING.match(said)
+    end = figure.end() if figure else len(said)
+    if (hour := _HOUR.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
+        reading.add(f"{int(hour[1]):02}:{hour[2] or '00'}", "time", said)
+        return
+    reading.add(said[:end].replace(",", "").removeprefix("+"), "number", said[:end])
+    if said[end:]:
+        reading.add(UNITS.get(said[end:], said[end:]), "unit", said[end:])
+
+
+_HOUR = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
+
+
+def _read_quote(reading: _Reading, said: str, before: str) -> None:
+    """Nothing, but that a mark behind a figure that ends no quotation is a unit."""
+    mark = '"' if said == "''" else said
+    if len(mark) > 1:
+        return
+    if before.isdigit() and mark not in reading.quoted:
+        reading.add(mark, "unit", mark)
+    elif mark in reading.quoted:
+        reading.quoted = reading.quoted.replace(mark, "")
+    elif not before.isalnum():
+        reading.quoted += mark
+        if reading.is_exact:
+            reading.add(mark, "word", said)
+
+
+def _read_symbol(reading: _Reading, said: str) -> None:
+    if said in _DASHES:
+        reading.tokens.append(Token("-", "word", said))
+    elif said == ":":
+        reading.tokens.append(Token(":", "word", said))
+        reading.begins = True
+    elif said == "&":
+        reading.add("and", "word", said)
+    elif said in CURRENCIES:
+        reading.add(CURRENCIES[said], "unit", said)
+    elif said == "%":
+        reading.add("%", "unit", said)
+    elif said == "~":
+        reading.add("about", "word", said)
+    else:
+        reading.add(said, "word", said)
+
+
+_DASHES = frozenset({"-", "--", "---"})
+
+_CODE = re.compile(r"[\d@/\\_=:,.~*#$%+]")
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_YEAR_AND_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
+_NUMBERED = re.compile(r"([0-9]{1,9})(st|nd|rd|th)")
+_AGED = re.compile(r"([0-9]{1,9})-([a-z]{3,}(?:-[a-z]{3,})*)")
+_SHORT_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([kKmM]|bn)")
+_AMOUNTS = {"k": "thousand", "m": "million", "bn": "billion"}
+_VERSIONED = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
+
+
+def _read_words(reading: _Reading, said: str) -> None:
+    """Words of letters alone."""
+    tokens = reading.tokens
+    for word in said.split():
+        known = _KNOWN.get(word)
+        if known is not None:
+            tokens.append(known)
+        elif word.islower() and word not in CONTRACTIONS:
+            tokens.append(Token(spelled(word), "word", word))
+        elif word[0].isupper() and word.lower() not in CONTRACTIONS:
+            _read_plain_word(reading, word)
+            continue
+        else:
+            _read_word(reading, word)
+            continue
+        reading.begins = False
+
+
+_KNOWN: dict[str, Token] = {
+    **{
+        word: Token(spelled(word), sort_of(word), word)
+        for word in {*GRAMMAR, *VERBS, *VERBS.values(), *SPELLINGS, *SORTS} - CONTRACTIONS.keys()
+    },
+    **{word: Token(hour, "time", word) for word, hour in HOURS.items()},
+}
+"""Frequent words in small letters, and all that are more than a word as it is spelled."""
+
+
+def _read_word(reading: _Reading, said: str) -> None:
+    """A word, the words of a contraction or a compound, or something like a code, which stays as it is."""
+    bare = said.lower()
+    if bare in CONTRACTIONS:
+        for word in CONTRACTIONS[bare].split():
+            reading.add(word, sort_of(word), said)
+    elif said.isalpha() and (said == bare or said[0].isupper()):
+        _read_plain_word(reading, said)
+    elif _CODE.search(said):
+        _read_code(reading, said)
+    elif "'" in said:
+        _read_apostrophe(reading, said)
+    elif "-" in said and bare == said and all(len(part) > 1 for part in said.split("-")) and said not in SPELLINGS:
+        for part in [said] if reading.is_exact else said.split("-"):
+            reading.add(spelled(part), sort_of(part), part)
+    elif "&" in said:
+        reading.add(bare, "word", said)
+    elif said[0].islower() and bare != said:
+        reading.add(said, "word", said)
+    else:
+        _read_plain_word(reading, said)
+
+
+def _read_plain_word(reading: _Reading, said: str) -> None:
+    bare, begins = said.lower(), reading.begins
+    if said in CAPITALS:
+        reading.add(said, "name", said)
+        return
+    if bare not in _NOTED:
+        if begins or bare == said:
+            reading.add(spelled(bare), "word", said)
+        else:  # a name keeps its spelling
+            reading.add(bare if len(said) > 1 else said, "name", said)
+        return
+    if bare == said or (said[1:].islower() and bare in GRAMMAR and (begins or bare not in TITLES)) or said == "I":
+        key = spelled(bare)
+    elif bare in GRAMMAR or bare in HOMOGRAPHS:
+        key = said
+    else:
+        key = spelled(bare) if begins else bare
+    if said == "A" and not begins:
+        key = said
+    if bare in HOURS:
+        reading.add(HOURS[bare], "time", said)
+        return
+    if bare in SHORT_DAYS and bare != said and not begins:
+        reading.add(SHORT_DAYS[bare], "name", said)
+        return
+    sort = sort_of(bare)
+    reading.add(key, "name" if sort == "word" and bare != said and not begins else sort, said)
+
+
+_NOTED = GRAMMAR | HOMOGRAPHS | HOURS.keys() | SHORT_DAYS.keys() | SORTS.keys()
+"""Words of which more is known than how they are spelled."""
+
+
+def _read_code(reading: _Reading, said: str) -> None:
+    if (found := _RANGE.fullmatch(said)) and not _YEAR_AND_MONTH.fullmatch(said):
+        reading.add(found[1], "number", found[1])
+        reading.add("to", "word", "-")
+        reading.add(found[2], "number", found[2])
+    elif found := _NUMBERED.fullmatch(said.lower()):
+        reading.add(f"{found[1]}th", "number", said)
+    elif found := _AGED.fullmatch(said):
+        reading.add(found[1], "number", found[1])
+        for part in found[2].split("-"):
+            reading.add(spelled(part), sort_of(part), part)
+    elif (found := _SHORT_AMOUNT.fullmatch(said)) and _is_an_amount(reading, found[1]):
+        amount = Decimal(found[1]) * SCALES[_AMOUNTS[found[2].lower()]]
+        reading.add(format(amount.normalize(), "f"), "number", said)
+    elif _HOUR.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
+        _read_number(reading, said)
+    elif found := _VERSIONED.fullmatch(said):
+        reading.add("version", "word", said)
+        reading.add(found[1], "number", found[1])
+    elif said.lower().endswith(POSSESSIVE):
+        _read_apostrophe(reading, said)
+    elif said in SPELLINGS:
+        reading.add(SPELLINGS[said], "word", said)
+    else:
+        reading.add(said, "number" if said[0].isdigit() else "word", said)
+
+
+def _is_an_amount(reading: _Reading, figure: str) -> bool:
+    """Whether a figure with a k or an m behind it is of money, and how much is certain."""
+    return bool(reading.tokens and reading.tokens[-1].said in CURRENCIES and not THOUSANDFOLD.fullmatch(figure))
+
+
+_MOST_APOSTROPHES = 10
+"""A word with more stays as it is: each that is taken off is another call, and another copy of what is before it."""
+
+
+def _read_apostrophe(reading: _Reading, said: str) -> None:
+    """What stands before an apostrophe, and what the rest is short for; an 's is left to its neighbours."""
+    before, mark, after = said.rpartition("'")
+    after = after.lower()
+    if before.count("'") >= _MOST_APOSTROPHES:
+        _read_plain_word(reading, said)
+    elif after == "t" and before.lower().endswith("n") and before.lower()[:-1] in AUXILIARIES:
+        reading.add(before.lower()[:-1], sort_of(before.lower()[:-1]), said)
+        reading.add("not", "negation", said)
+    elif after in SHORT_FOR and before:
+        _read_word(reading, before)
+        reading.add(SHORT_FOR[after], sort_of(SHORT_FOR[after]), said)
+    elif after in ("s", "d") and before:
+        _read_word(reading, before)
+        reading.add(mark + after, "word", said)
+    else:
+        _read_plain_word(reading, said)

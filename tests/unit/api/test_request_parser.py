@@ -1,0 +1,102 @@
+"""What a face was given becomes a request, or a refusal that names the field."""
+
+import pytest
+
+import recollect
+from recollect.api.auth import Caller, Grant, Right, a_reach, owner
+from recollect.api.operation_runner import Service
+from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations.admin import Erase
+from recollect.api.operations.episodes import CompleteEpisode
+from recollect.api.operations.memories import Remember, RememberAll
+from recollect.api.operations.recall import Recall
+from recollect.api.problems import problem_of
+from recollect.api.request_parser import read_json, read_request
+from recollect.errors import FieldError, InvalidInput, NotFound
+from tests.tables import table
+
+ODD = (
+    b"",
+    b"[1]",
+    b"null",
+    b'"text"',
+    b"{",
+    b'{"a": NaN}',
+    b'{"a": Infinity}',
+    b'{"a": -Infinity}',
+    b'{"a": "\\ud800"}',
+    b'{"a": "\xff"}',
+    b"\x00",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+)
+
+
+@table("body", ODD, ids=lambda body: repr(body[:20]))
+def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match="the body is"):
+        read_json(body)
+
+
+@table(
+    ("model", "given", "told"),
+    [
+        (Remember, {"scope": "acme"}, "field 'text': is missing"),
+        (Remember, {"scope": "acme", "text": ""}, "field 'text': '' does not fit"),
+        (Remember, {"scope": "acme", "text": 5}, "field 'text': 5 does not fit"),
+        (Remember, {"scope": "acme", "text": "a", "tag": []}, "'tag': there is no such field; did you mean 'tags'"),
+        (Remember, {"scope": "acme", "text": "a", "kind": "facts"}, "'facts' is no kind; did you mean 'fact'?"),
+        (Remember, {"scope": "acme", "text": "a", "at": "soon"}, "field 'at': 'soon'"),
+        (Remember, {"scope": "acme", "text": "a", "at": 5}, "field 'at': 5 is no moment"),
+        (Remember, {"scope": "acme", "text": "a", "importance": 2}, "field 'importance': 2"),
+        (Remember, {"scope": "acme", "text": "a", "importance": float("nan")}, "field 'importance': nan"),
+        (Remember, {"scope": "acme", "text": "a", "pinned": "yes"}, "field 'pinned': 'yes'"),
+        (RememberAll, {"scope": "acme", "drafts": []}, "field 'drafts'"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a"}] * 1001}, "field 'drafts'"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "x": 1}]}, "field 'drafts.0.x': there is no such"),
+        (Remember, {"scope": "acme", "text": "a", "importance": -1}, "field 'importance': -1 is not within 0..1"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "kind": "x"}]}, "field 'drafts.0.kind': 'x' is no"),
+        (Recall, {"scope": "acme"}, "field 'query': say what is asked by exactly one of query and turns"),
+        (Recall, {"scope": "acme", "query": "a", "kinds": ["facts"]}, "field 'kinds': 'facts' is no kind"),
+        (Recall, {"scope": "acme", "query": "a", "tokens": 10**9}, "field 'tokens'"),
+        (CompleteEpisode, {"scope": "acme", "id": "a", "outcome": 2}, "field 'outcome': 2 is no outcome"),
+        (Erase, {"scope": "acme"}, "field 'id': say what to erase by exactly one of id, source and everything"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_with_its_field(model: type, given: dict[str, object], told: str) -> None:
+    with pytest.raises(FieldError) as raised:
+        read_request(model, given)
+    assert told in str(raised.value)
+
+
+def test_a_profile_that_is_not_there_is_told_as_the_engine_tells_it_and_no_file_is_looked_for() -> None:
+    with pytest.raises(NotFound, match="no profile is called '/etc/passwd'; known are"):
+        read_request(Recall, {"scope": "acme", "query": "a", "profile": "/etc/passwd"})
+
+
+def test_the_scope_of_the_key_is_taken_where_none_is_said() -> None:
+    caller = Caller(name="ana", grants=(Grant(frozenset(Right), a_reach("acme/ana")),))
+    with recollect.open(":memory:", embedder="hashing") as engine:
+        told = Service(engine).answer("remember", {"text": "Ana likes tea"}, caller)
+        assert told["memory"]["scope"] == "acme/ana"
+        assert Service(engine).answer("list_profiles", {}, caller)["profiles"]
+
+
+def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_may_be_that_one() -> None:
+    with pytest.raises(FieldError, match="did you mean 'observation_id'") as refused:
+        read_request(OPERATIONS["mem_get_observation"].request, {"user_id": "ana", "observation_di": "x"})
+    assert refused.value.field == "observation_di"
+
+
+def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
+    with pytest.raises(FieldError, match="ask by a key for one scope, or start `recollect mcp` with --scope"):
+        read_request(OPERATIONS["recall"].request, {"query": "where?"})
+
+
+@table(("name", "field"), [("recall", "scope"), ("stats", "scope"), ("mem_search", "user_id")])
+def test_a_scope_that_names_nothing_is_told_with_its_field(name: str, field: str) -> None:
+    given = {field: "acme//ana", **({} if name == "stats" else {"query": "tea"})}
+    with recollect.open(":memory:", embedder="hashing") as engine, pytest.raises(InvalidInput) as refused:
+        Service(engine).answer(name, given, owner())
+    assert problem_of(refused.value).field == field
+    assert "needs 1 to 128 characters" in str(refused.value)

@@ -1,0 +1,221 @@
+"""Whether a profile's numbers are those that were measured."""
+
+import json
+import math
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+
+from recollect.errors import ProfileError
+from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import build, describe, override, parse
+from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.tuning_report_check import TOLD, fingerprint, refuse_unmeasured
+from tests.tables import table
+from tests.unit.ranking.strategies import profiles
+
+OWN = replace(built_in("salience"), name="mine", report="mine.report.json")
+
+
+WHOLE = {
+    "measure": "worth",
+    "folder": None,
+    "before": {"mean": 0.5},
+    "held_out": {"mean": 0.75},
+    "gained": {"mean": 0.25, "interval": [0.1, 0.4]},
+}
+"""What all folders together gained where they were held out."""
+
+
+def numbers(profile: Profile) -> list[dict[str, object]]:
+    """Every weight and then every floor, as a report says it."""
+    weights = [{"signal": term.signal.name, "number": "weight", "after": term.weight} for term in profile.terms]
+    floors = [{"signal": one.signal.name, "number": "floor", "after": one.floor} for one in profile.factors]
+    return [*weights, *floors]
+
+
+def a_report(profile: Profile, /, **other: object) -> str:
+    told = {
+        "profile": profile.name,
+        "version": profile.version,
+        "fingerprint": fingerprint(profile),
+        "carries_over": True,
+        "folders": [{"folder": "notes", "digest": "0", "memories": 2, "queries": 1}],
+        "figures": [WHOLE, {**WHOLE, "measure": "recall@10", "gained": {"mean": -0.1}}],
+        "folds": [{"scopes": 1, "queries": 1, "before": 0.5, "after": 0.75}],
+        "numbers": numbers(profile),
+    }
+    return json.dumps({**told, **other})
+
+
+@given(profiles())
+def test_a_fingerprint_is_of_the_numbers_and_not_of_the_words(profile: Profile) -> None:
+    words = replace(profile, name="other", version="7", about="Something else.", report="r.json")
+    assert fingerprint(words) == fingerprint(profile)
+    assert fingerprint(build(describe(profile), name="again")) == fingerprint(profile)
+
+
+@table(
+    "changes",
+    [
+        {"factors": {"salience": {"floor": 0.56}}},
+        {"factors": {"salience": {"missing": 0.51}}},
+        {"factors": {"rarity": {"rate": 0.16}}},
+        {"factors": {"rarity": None}},
+        {"terms": {"similarity": {"missing": 0.1}}},
+        {"terms": {"similarity": {"weight": 0.9}, "lexical": {"weight": 0.1, "missing": 0.0}}},
+        {"gates": {"similarity": 0.1}},
+        {"min_score": 0.1},
+        {"max_items": 3},
+        {"question": "optional"},
+    ],
+    ids=str,
+)
+def test_another_number_or_option_gives_another_fingerprint(changes: dict[str, object]) -> None:
+    assert fingerprint(override(OWN, changes)) != fingerprint(OWN)
+
+
+def test_a_profile_with_its_own_report_is_fine_and_so_is_one_with_none() -> None:
+    for profile, report in ((OWN, a_report(OWN)), (replace(OWN, report=None), None)):
+        assert _complaint(profile, report) is None
+
+
+def _complaint(profile: Profile, report: str | None) -> str | None:
+    try:
+        refuse_unmeasured(profile, report)
+    except ProfileError as error:
+        return str(error)
+    return None
+
+
+@table(
+    ("report", "complaint"),
+    [
+        (a_report(built_in("five-signal")), "its numbers are not those that its report 'mine.report.json' tells of"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "is no JSON object"),
+        ("{}", "has no fingerprint"),
+        ('{"fingerprint": 1}', "has no fingerprint"),
+        (json.dumps({"fingerprint": fingerprint(OWN)}), "tells nothing of its folders"),
+        *((a_report(OWN, **{name: []}), f"tells nothing of its {name}") for name in ("figures", "folds", "numbers")),
+        (a_report(OWN, figures=[0.5]), "tells nothing of its figures"),
+        (a_report(OWN, carries_over=False), r"no better where they were not fitted \(carries_over is false\)"),
+        (a_report(OWN, carries_over="true"), "does not say whether it carries_over"),
+        (a_report(OWN)[:-1] + ', "carries_over": true}', "field 'carries_over': is there twice"),
+        (a_report(OWN, figures=["?"]).replace('"?"', '{"a": 1, "a": 2}'), "field 'a': is there twice"),
+    ],
+    ids=[
+        *("other", "torn", "deep", "list", "empty", "number", "fingerprint alone", "no figures", "no folds"),
+        *("no numbers", "odd figures", "does not carry over", "says nothing of that", "twice", "twice within"),
+    ],
+)
+def test_a_report_that_tells_of_something_else_is_refused_with_the_remedy(report: str, complaint: str) -> None:
+    with pytest.raises(ProfileError, match=complaint) as caught:
+        refuse_unmeasured(OWN, report)
+    assert "tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
+
+
+def worth(**other: float) -> list[dict[str, object]]:
+    return [{**WHOLE, **{name: {"mean": mean} for name, mean in other.items()}}]
+
+
+@table(
+    ("other", "complaint"),
+    [
+        *(({name: [{}]}, f"does not say the .* of each of its {name};") for name in TOLD),
+        ({"profile": "other"}, "tells of the profile 'other', and not of 'mine'"),
+        ({"version": "999"}, "tells of the version '999', and not of '1'"),
+        ({"version": 1}, "tells of the version 1, and not of '1'"),
+        ({"version": None}, "tells of the version None, and not of '1'"),
+        ({"numbers": numbers(OWN)[1:]}, "does not say in its numbers that the weight of similarity is 1"),
+        ({"numbers": numbers(OWN)[:-1]}, "does not say in its numbers that the floor of rarity is 0.0"),
+        ({"numbers": [*numbers(OWN), numbers(OWN)[0]]}, "has more numbers than the profile has weights and floors"),
+        ({"numbers": [{**one, "after": 0.9} for one in numbers(OWN)]}, "that the weight of similarity is 1"),
+        ({"k": math.nan}, "says that 'k' is nan, which is no finite number"),
+        ({"k": 10**309}, "says that 'k' is 1000.*, which is no finite number"),
+        ({"folds": [{"scopes": 1, "queries": 1, "before": 0.5, "after": math.inf}]}, r"'folds\[0\]\.after' is inf"),
+        ({"figures": worth(gained=-0.5)}, "carries_over, but what was held out went from 0.5 to 0.75, a gain of -0.5"),
+        ({"figures": worth(gained=0.0, held_out=0.5)}, "went from 0.5 to 0.5, a gain of 0;"),
+        ({"figures": worth(held_out=0.25)}, "went from 0.5 to 0.25, a gain of 0.25"),
+        *(
+            (
+                {"figures": [{**WHOLE, "gained": {"mean": 0.25, **said}}]},
+                "does not differ from none by more than chance",
+            )
+            for said in ({}, {"interval": [0.0, 0.5]}, {"interval": [True, 0.5]}, {"interval": 0.1})
+        ),
+        ({"figures": [{**WHOLE, "measure": "mrr"}]}, "does not say once what all folders together were worth"),
+        ({"figures": [WHOLE, WHOLE]}, "does not say once what all folders together were worth"),
+        *(
+            ({"figures": [{**WHOLE, "gained": gained}]}, "does not say once what all folders together were worth")
+            for gained in (None, {}, {"mean": "much"}, {"mean": True}, 0.25)
+        ),
+    ],
+    ids=str,
+)
+def test_a_report_that_tells_nothing_or_contradicts_itself_is_refused_with_the_remedy(
+    other: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(ProfileError, match=complaint) as caught:
+        refuse_unmeasured(OWN, a_report(OWN, **other))
+    assert str(caught.value).startswith("profile 'mine': its report 'mine.report.json' ")
+    assert "; tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
+
+
+def test_numbers_may_be_told_in_any_order_but_none_may_be_left_out() -> None:
+    backwards = numbers(OWN)[::-1]
+    refuse_unmeasured(OWN, a_report(OWN, numbers=backwards))
+    with pytest.raises(ProfileError, match="does not say in its numbers that the "):
+        refuse_unmeasured(OWN, a_report(OWN, numbers=backwards[1:]))
+
+
+def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_another_version() -> None:
+    ours = built_in("salience")
+    refuse_unmeasured(replace(ours, about="Said otherwise."), None)
+    changed = override(ours, {"factors": {"salience": {"floor": 0.5}}})
+    with pytest.raises(ProfileError, match="other numbers than salience 1, and no report; give it a name of its own"):
+        refuse_unmeasured(changed, None)
+    reported = replace(changed, version="2", report="salience.report.json")
+    refuse_unmeasured(reported, a_report(reported))
+    same = replace(reported, version=ours.version)
+    with pytest.raises(ProfileError, match=r"the name and the version of the built-in salience 1.*; raise its version"):
+        refuse_unmeasured(same, a_report(same))
+
+
+@table("name", sorted(BUILT_IN))
+def test_a_built_in_profile_that_names_a_report_has_one_beside_it_that_tells_of_it(name: str) -> None:
+    profile = built_in(name)
+    beside = None if profile.report is None else files("recollect.ranking.profiles") / profile.report
+    assert _complaint(profile, None if beside is None else beside.read_text(encoding="utf-8")) is None
+
+
+def test_a_report_is_a_plain_file_name_and_makes_no_other_profile() -> None:
+    text = 'about = "A test."\nversion = "1"\nreport = "r.report.json"\n[terms]\nimportance = { weight = 1 }\n'
+    profile = parse(text, name="p")
+    assert profile.report == "r.report.json"
+    assert build(describe(profile), name="p").report == profile.report
+    without = parse(text.replace('report = "r.report.json"\n', ""), name="p")
+    assert profile == without
+    assert hash(profile) == hash(without)
+    assert "report" not in describe(without)
+
+
+@table("name", ["", ".json", "../r.json", "a/r.json", "r.txt", "r.json\n", "C:r.json", "r" * 100 + ".json"])
+def test_what_is_no_plain_file_name_is_no_report(name: str) -> None:
+    with pytest.raises(ProfileError, match=r"its report is .*; give the name of a \.json file beside it"):
+        replace(OWN, report=name)
+
+
+def test_a_report_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ProfileError, match="report is 1; write a text"):
+        override(OWN, {"report": 1})
+
+
+def test_no_report_tells_of_what_was_overridden() -> None:
+    changed = override(OWN, {"min_score": 0.1})
+    assert changed.report is None
+    assert changed.version == override(replace(OWN, report=None), {"min_score": 0.1}).version
+    assert override(OWN, {"min_score": 0.0}) is OWN

@@ -1,0 +1,27 @@
+"""Which memories are like others that say the same in other words."""
+
+from recollect.model.level import Level
+from recollect.model.memory import Kind
+from recollect.testing import a_memory
+from recollect.text.paraphrase_key import NONE, alike, likeness
+from tests.tables import table
+
+TOLD, AGAIN = a_memory("a", text="Ana is in Rome."), a_memory("b", text="ana is in Rome")
+
+
+def test_two_that_say_the_same_in_other_words_are_alike() -> None:
+    assert alike(TOLD, AGAIN)
+    assert likeness(TOLD) == likeness(AGAIN) != NONE
+
+
+@table("level", Level)
+def test_a_record_of_what_happened_is_like_nothing_else(level: Level) -> None:
+    record = TOLD.changed(level=level)
+    assert likeness(record) == NONE
+    assert not alike(record, AGAIN)
+    assert not alike(AGAIN, record)
+    assert not alike(record, AGAIN.changed(level=level))
+
+
+def test_an_event_and_a_long_text_are_like_nothing_else() -> None:
+    assert likeness(TOLD.changed(kind=Kind.EVENT)) == likeness(TOLD.changed(text="Ana is in Rome. " * 200)) == NONE
