@@ -36,6 +36,11 @@ def test_a_score_is_the_sum_of_its_parts_times_its_scales() -> None:
     assert explanation.score == pytest.approx((0.9 * 0.5 + 0.5 * 0.5) * (0.55 + 0.45 * 0.5) * 0.8, abs=1e-15)
 
 
+def test_an_explanation_gives_the_value_of_every_term_and_then_of_every_factor() -> None:
+    explanation = Explanation((Part("relevance", 0.9, 0.5),), (Scale("salience", 0.4, 0.55), Scale("rarity", 0.8, 0.0)))
+    assert explanation.opinions == (0.9, 0.4, 0.8)
+
+
 def test_an_explanation_prints_part_by_part() -> None:
     explanation = explain(a_candidate(similarity=-0.5, served=3), built_in("salience"), NOW)
     assert str(explanation) == (
