@@ -21,6 +21,7 @@ The tolerance is a number, or a share of the value such as "1%". New entries tak
 
 import argparse
 import ast
+import collections
 import json
 import math
 import re
@@ -30,7 +31,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -326,6 +327,8 @@ def size() -> Figures:
 
     Statements are those of the syntax tree without docstrings. A cross-package import is a name that a module of
     `recollect.x` imports from `recollect.y`, anywhere in the module, once a module; `errors.py` counts as a package.
+    A repeated class name is one that two modules define, apart from `api/schemas`, which names JSON schemas.
+    A vague pronoun stands where the name of an actor belongs: the caller, the reader, a request.
     """
     paths = [path for path in sorted(SOURCE.rglob("*.py")) if GENERATED not in path.parents]
     texts = [path.read_text(encoding="utf-8") for path in paths]
@@ -339,7 +342,24 @@ def size() -> Figures:
             len(cross_package_imports(tree, path.relative_to(SOURCE).with_suffix("").parts[0]))
             for tree, path in zip(trees, paths, strict=True)
         ),
+        "size.repeated_class_names": len(
+            repeated_class_names(
+                tree for tree, path in zip(trees, paths, strict=True) if path.parent != SOURCE / "api" / "schemas"
+            )
+        ),
+        "size.vague_pronouns": sum(len(_VAGUE.findall(text)) for text in texts),
     }
+
+
+_VAGUE = re.compile(r"\b(?:who(?:m)?ever|nobody|somebody|anybody)\b", re.IGNORECASE)
+
+
+def repeated_class_names(trees: Iterable[ast.Module]) -> list[str]:
+    """The names of classes that more than one module defines, in order."""
+    modules = collections.Counter(
+        name for tree in trees for name in {n.name for n in tree.body if isinstance(n, ast.ClassDef)}
+    )
+    return sorted(name for name, count in modules.items() if count > 1)
 
 
 def _statements(tree: ast.Module) -> int:

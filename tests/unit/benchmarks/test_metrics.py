@@ -194,3 +194,8 @@ def test_a_name_that_another_package_has_is_a_cross_package_import_once_a_module
         ("recollect.model.memory", "Kind"),
         ("recollect.model.memory", "Memory"),
     }
+
+
+def test_a_class_name_is_repeated_when_two_modules_define_it() -> None:
+    trees = [ast.parse("class A: ...\nclass B: ...\nclass B: ..."), ast.parse("class A:\n    class B: ...")]
+    assert metrics.repeated_class_names(trees) == ["A"]
