@@ -16,7 +16,7 @@ from recollect.protocols import Store
 from recollect.testing.store_builders import Clock
 from recollect.testing.variants import Variant
 
-pytest.register_assert_rewrite("recollect.testing.promises")
+pytest.register_assert_rewrite("recollect.testing.contract")
 
 from recollect.testing.contract.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
 from recollect.testing.contract.commit_history import Runs  # noqa: E402
